@@ -1,0 +1,51 @@
+# Everything a person does twice. Needs Python ≥ 3.11 with pip; the rest is installed into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+OUT ?= results
+
+.PHONY: help setup reproduce test test-all lint types bench docs dist clean
+
+help:            ## this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
+
+$(BIN)/.installed: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("dynafield needs Python 3.11 or newer, this is " + sys.version) if sys.version_info < (3, 11) else None'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(BIN)/.installed-dev: pyproject.toml $(BIN)/.installed
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+setup: $(BIN)/.installed         ## virtual environment with the library
+
+reproduce: $(BIN)/.installed     ## set-up, then the figures of the paper that the theory gives, with their data
+	$(BIN)/dynafield reproduce --out $(OUT)
+
+test: $(BIN)/.installed-dev lint types   ## set-up, lint, types, tests
+	$(BIN)/python -m pytest
+
+test-all: $(BIN)/.installed-dev lint types ## the same with the slow tests
+	$(BIN)/python -m pytest -m ''
+
+lint: $(BIN)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(BIN)/.installed-dev
+	$(BIN)/pyright
+
+bench: $(BIN)/.installed-dev     ## timings against named baselines, written to docs/benchmarks.md
+	$(BIN)/python -m benchmarks.run
+
+docs: $(BIN)/.installed-dev      ## HTML documentation, readable offline, in docs/_build/html
+	$(BIN)/python -m sphinx -W -q -b html docs docs/_build/html
+	@echo docs/_build/html/index.html
+
+dist: $(BIN)/.installed-dev      ## one wheel and one source archive in dist/
+	$(BIN)/python -m build --quiet
+
+clean:           ## remove what make made
+	rm -rf $(VENV) dist docs/_build results .pytest_cache .ruff_cache .hypothesis

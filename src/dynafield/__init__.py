@@ -1,0 +1,85 @@
+"""dynafield: exact learning curves of gradient training in the high-dimensional limit.
+
+Names are imported on first use, so that `import dynafield` costs nothing.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from dynafield.version import __version__
+
+if TYPE_CHECKING:
+    from dynafield.errors import FileError, InputError, SolveError
+    from dynafield.loading import load
+    from dynafield.problem.networks import DiagonalNetwork
+    from dynafield.problem.priors import (
+        Bernoulli,
+        Components,
+        Discrete,
+        Empirical,
+        GaussBernoulli,
+        Gaussian,
+        GaussianMixture,
+        Prior,
+    )
+    from dynafield.problem.task import Task
+    from dynafield.theory.fixed_points import FixedPoint, fixed_point
+    from dynafield.theory.rates import ConvergenceRate, convergence_rate
+    from dynafield.theory.tradeoffs import Tradeoff, tradeoff
+
+__all__ = [
+    "Bernoulli",
+    "Components",
+    "ConvergenceRate",
+    "DiagonalNetwork",
+    "Discrete",
+    "Empirical",
+    "FileError",
+    "FixedPoint",
+    "GaussBernoulli",
+    "Gaussian",
+    "GaussianMixture",
+    "InputError",
+    "Prior",
+    "SolveError",
+    "Task",
+    "Tradeoff",
+    "__version__",
+    "convergence_rate",
+    "fixed_point",
+    "load",
+    "tradeoff",
+]
+
+HOMES = {
+    "dynafield.errors": ("FileError", "InputError", "SolveError"),
+    "dynafield.loading": ("load",),
+    "dynafield.problem.networks": ("DiagonalNetwork",),
+    "dynafield.problem.priors": (
+        "Bernoulli",
+        "Components",
+        "Discrete",
+        "Empirical",
+        "GaussBernoulli",
+        "Gaussian",
+        "GaussianMixture",
+        "Prior",
+    ),
+    "dynafield.problem.task": ("Task",),
+    "dynafield.theory.fixed_points": ("FixedPoint", "fixed_point"),
+    "dynafield.theory.rates": ("ConvergenceRate", "convergence_rate"),
+    "dynafield.theory.tradeoffs": ("Tradeoff", "tradeoff"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in HOMES.items():
+        if name in names:
+            value = getattr(importlib.import_module(home), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module 'dynafield' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,1 @@
+"""Drawing of results: never computes."""

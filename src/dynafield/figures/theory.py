@@ -1,0 +1,128 @@
+"""Figures of fixed points, rates and their trade-off."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dynafield.errors import InputError
+from dynafield.figures.style import COLOURS, axes, finish
+from dynafield.records.axes import PARAMETERS, parameter_axes
+from dynafield.records.problems import parameters
+from dynafield.records.record import Record
+
+if TYPE_CHECKING:  # the results draw themselves with this room; it knows them by type only
+    from dynafield.theory.fixed_points import FixedPoint
+    from dynafield.theory.law import LimitLaw
+    from dynafield.theory.path_rates import PathRates
+    from dynafield.theory.rates import ConvergenceRate
+    from dynafield.theory.tradeoffs import Tradeoff
+
+__all__ = ["draw_fixed_point", "draw_law", "draw_path_rates", "draw_rate", "draw_tradeoff"]
+
+
+def curves_of(record: Record) -> tuple[str, np.ndarray, list[tuple[str, tuple]]]:
+    """The parameter along the last axis, its values, and a label and index for each curve."""
+    values = parameters(record.task, record.net)
+    names = parameter_axes(values)
+    if not 1 <= len(names) <= 2:
+        raise InputError(f"plot draws results with one or two parameter axes, got {len(names)}: select some first")
+    x = names[-1]
+    if x not in PARAMETERS:
+        raise InputError("plot needs the last axis to vary one parameter only; several vary together there")
+    if len(names) == 1:
+        return x, values[x], [("", ())]
+    series = names[0]
+    if series not in PARAMETERS:
+        return x, values[x].ravel(), [(f"{series} {i}", (i,)) for i in range(record.shape[0])]
+    symbol = {"alpha": "α", "delta": "δ", "sigma": "σ", "lam": "λ"}[series]
+    labels = [f"{symbol} = {v:g}" for v in values[series].ravel()]
+    return x, values[x].ravel(), [(label, (i,)) for i, label in enumerate(labels)]
+
+
+def spread(values: np.ndarray) -> str:
+    """Log scale for positive values that span more than a factor 20."""
+    positive = np.asarray(values)
+    return "log" if positive.min() > 0 and positive.max() / positive.min() > 20 else "linear"
+
+
+def draw_fixed_point(point: "FixedPoint", ax: Any = None) -> Any:
+    """One problem: the law of w. Several: test and training error along the axis."""
+    if not point.shape:
+        return draw_law(point.law(), ax)
+    ax = axes(ax)
+    x, values, curves = curves_of(point)
+    for (label, index), colour in zip(curves, np.resize(COLOURS, len(curves)), strict=True):
+        ax.plot(values, np.asarray(point.test_error)[index], color=colour, label=f"test {label}".strip())
+        train = np.asarray(point.train_error)[index]
+        if np.any(train > 0):
+            ax.plot(values, train, color=colour, linestyle="--", label=f"train {label}".strip())
+    ax.set_xscale(spread(values))
+    return finish(ax, x, "error at the fixed point")
+
+
+def draw_law(law: "LimitLaw", ax: Any = None) -> Any:
+    """The density of w, and an arrow for each point mass with its mass."""
+    ax = axes(ax)
+    centre = law.respond(law.mixture.mean)
+    width = np.maximum(law.width.max(), 0.05 * (1 + np.abs(centre).max()))
+    w = np.linspace(centre.min() - 4 * width, centre.max() + 4 * width, 2001)
+    density = law.density(w)
+    if np.any(density > 0):
+        ax.plot(w, density, color=COLOURS[0], label="density of w(∞)")
+        ax.fill_between(w, density, color=COLOURS[0], alpha=0.15, linewidth=0)
+    if np.any(density > 0) and density.max() > 50 * np.median(density[density > 0]):
+        ax.set_yscale("log")
+        ax.set_ylim(density.max() * 1e-5, density.max() * 3)
+    else:
+        ax.set_ylim(bottom=0)
+    top = ax.get_ylim()[1] if np.any(density > 0) else 1.0
+    for place, mass in law.atoms.items():
+        arrow = dict(arrowstyle="-|>", color=COLOURS[1], linewidth=1.6)
+        ax.annotate("", xy=(place, top), xytext=(place, ax.get_ylim()[0]), arrowprops=arrow)
+        ax.plot([], [], color=COLOURS[1], label=f"point mass {mass:.3g} at {place:g}")
+    return finish(ax, "coordinate w", "density")
+
+
+def draw_rate(rate: "ConvergenceRate", ax: Any = None) -> Any:
+    """γ along the axis with its large-α limit; for one problem the law of its path rates (λ > 0)."""
+    if not rate.shape:
+        if not rate.exponential:
+            return draw_path_rates(rate.paths(), ax)
+        raise InputError("plot draws γ along a parameter axis; for one problem there is only the number gamma")
+    ax = axes(ax)
+    x, values, curves = curves_of(rate)
+    for (label, index), colour in zip(curves, np.resize(COLOURS, len(curves)), strict=True):
+        gamma = np.asarray(rate.gamma)[index]
+        ax.plot(values, gamma, color=colour, label=f"γ {label}".strip())
+        if x == "alpha":
+            lazy = np.asarray(rate.large_alpha)[index]
+            ax.plot(values, lazy, color=colour, linestyle=":", label=f"large-α limit {label}".strip())
+    ax.set_xscale(spread(values))
+    if np.all(np.asarray(rate.gamma) > 0):
+        ax.set_yscale(spread(rate.gamma))
+    return finish(ax, x, "gamma")
+
+
+def draw_path_rates(paths: "PathRates", ax: Any = None) -> Any:
+    """The density of the rates of single coordinates."""
+    ax = axes(ax)
+    law = paths.law
+    top = (np.abs(law.mixture.mean) + 4 * law.width).max() / (1 + paths.chi_w)
+    rates = np.linspace(0, top, 2001)
+    ax.plot(rates, paths.density(rates), color=COLOURS[0], label="density of path rates")
+    ax.axvline(law.second / (1 + paths.chi_w), color=COLOURS[1], linestyle=":", label="λ: fastest decay to zero")
+    ax.set_ylim(bottom=0)
+    return finish(ax, "rate of one coordinate", "density")
+
+
+def draw_tradeoff(result: "Tradeoff", ax: Any = None) -> Any:
+    """Test error against γ, coloured by α."""
+    ax = axes(ax)
+    alpha = np.broadcast_to(result.net.alpha, result.shape).ravel()
+    gamma, error = np.ravel(result.gamma), np.ravel(result.test_error)
+    ax.plot(gamma, error, color="0.75", zorder=1)
+    scale = "log" if spread(alpha) == "log" else "linear"
+    points = ax.scatter(gamma, error, c=alpha, norm=scale, cmap="viridis", s=14, zorder=2)
+    ax.figure.colorbar(points, ax=ax, label="initial scale α")
+    ax.set_xscale("log")
+    return finish(ax, "gamma", "test_error")

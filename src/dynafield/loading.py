@@ -1,0 +1,22 @@
+"""The door to saved results."""
+
+from pathlib import Path
+
+import dynafield
+from dynafield.errors import FileError
+from dynafield.records import files
+from dynafield.records.record import Record
+
+__all__ = ["load"]
+
+
+def load(path: str | Path) -> Record:
+    """The result saved at `path`, of the public class the file names."""
+    data = files.read(path)
+    kind = getattr(dynafield, str(data.attrs["kind"]), None)
+    if not (isinstance(kind, type) and issubclass(kind, Record)):
+        raise FileError(
+            f"{path} holds a {data.attrs['kind']!r}, written by dynafield {data.attrs['dynafield_version']}, "
+            f"which dynafield {dynafield.__version__} does not know"
+        )
+    return kind.from_xarray(data)

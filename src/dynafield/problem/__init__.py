@@ -1,0 +1,1 @@
+"""What is asked: tasks, priors, networks. Imports nothing of ours but numerics."""

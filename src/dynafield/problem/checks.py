@@ -1,0 +1,93 @@
+"""Checks of what the user gives: every refusal names argument, value and what is allowed."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+from dynafield.errors import InputError
+
+__all__ = ["concrete", "integer", "real", "real_vector", "same_shape"]
+
+
+def concrete(value: Any) -> np.ndarray | None:
+    """The numbers behind `value`, or None while JAX traces it and there are none yet."""
+    if not isinstance(value, jax.core.Tracer):
+        return np.asarray(value, dtype=float)
+    try:
+        return np.asarray(jax.lax.stop_gradient(value), dtype=float)
+    except (jax.errors.TracerArrayConversionError, jax.errors.ConcretizationTypeError):
+        return None
+
+
+def first_bad(array: np.ndarray, good: np.ndarray) -> str:
+    """The first offending entry as text, with its index when there are several."""
+    index = tuple(int(i) for i in np.argwhere(~good)[0])
+    text = f"{array[index]:.17g}"
+    if not index:
+        return text
+    return f"{text} at index {index[0] if len(index) == 1 else index}"
+
+
+def real(name: str, value: Any, ok: Callable[[np.ndarray], np.ndarray], allowed: str) -> Any:
+    """A finite real number or array of them with `ok`, else InputError.
+
+    Python and NumPy numbers come back as float or as a read-only float64 array; JAX
+    values come back untouched, so that they can be differentiated, and their numbers are
+    checked too wherever they are known.
+    """
+    if value is None or isinstance(value, (str, bytes, bool)):
+        raise InputError(f"{name} must be {allowed}, got {value!r}")
+    if isinstance(value, jax.core.Tracer):
+        array = concrete(value)
+        if array is None:
+            return value
+    else:
+        try:
+            raw = np.asarray(value)
+            if raw.dtype.kind not in "iuf":
+                raise TypeError
+            array = raw.astype(float)
+        except (TypeError, ValueError):
+            raise InputError(f"{name} must be {allowed}, got {value!r}") from None
+    if array.size == 0:
+        raise InputError(f"{name} must be {allowed}, got an empty array")
+    with np.errstate(invalid="ignore"):
+        good = np.isfinite(array) & ok(array)
+    if not good.all():
+        raise InputError(f"{name} must be {allowed}, got {first_bad(array, good)}")
+    if isinstance(value, jax.Array):
+        return value
+    if array.ndim == 0:
+        return float(array)
+    array.setflags(write=False)
+    return array
+
+
+def real_vector(name: str, value: Any, ok: Callable[[np.ndarray], np.ndarray], allowed: str):
+    """A non-empty one-dimensional float64 array with `ok`."""
+    checked = real(name, value, ok, allowed)
+    if np.ndim(checked) != 1:
+        raise InputError(f"{name} must be {allowed}, got shape {np.shape(checked)}")
+    return checked
+
+
+def integer(name: str, value: Any, minimum: int) -> int:
+    """A Python or NumPy integer of at least `minimum` (2.0 and True are refused)."""
+    allowed = f"an integer ≥ {minimum}"
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise InputError(f"{name} must be {allowed}, got {value!r}")
+    if value < minimum:
+        raise InputError(f"{name} must be {allowed}, got {value}")
+    return int(value)
+
+
+def same_shape(**arguments: Any) -> tuple[int, ...]:
+    """The shape to which the arguments broadcast, or InputError naming all of them."""
+    shapes = {name: np.shape(value) for name, value in arguments.items()}
+    try:
+        return np.broadcast_shapes(*shapes.values())
+    except ValueError:
+        text = ", ".join(f"{name} {shape}" for name, shape in shapes.items() if shape)
+        raise InputError(f"arrays must broadcast against each other, got {text}") from None

@@ -1,0 +1,1 @@
+"""Results as labelled arrays: printing, netCDF, provenance."""

@@ -1,0 +1,65 @@
+"""NetCDF files that say what they are, who wrote them and whether they are whole."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from dynafield.errors import FileError
+from dynafield.version import __version__
+
+__all__ = ["read", "write"]
+
+FORMAT = "dynafield 1"
+
+
+def digest(data: xr.Dataset) -> str:
+    """A fingerprint of every number and attribute, to tell a damaged file."""
+    sha = hashlib.sha256()
+    for name in sorted(map(str, data.variables)):
+        values = data[name].values
+        content = (
+            values.tobytes() if values.dtype.kind in "fiub" else "\0".join(map(str, values.ravel())).encode()
+        )
+        sha.update(f"{name}{data[name].dims}{values.shape}".encode() + content)
+    for name in sorted(map(str, data.attrs)):
+        if name != "sha256":
+            sha.update(f"{name}={data.attrs[name]}".encode())
+    return sha.hexdigest()
+
+
+def write(data: xr.Dataset, kind: str, path: str | Path) -> Path:
+    """Write `data` as netCDF-4 with kind, version and fingerprint; the folder must exist."""
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise FileError(f"path must be in an existing folder, got {str(path)!r}")
+    data = data.assign_attrs(format=FORMAT, kind=kind, dynafield_version=__version__)
+    data.attrs["sha256"] = digest(data)
+    data.to_netcdf(path, engine="h5netcdf")
+    return path
+
+
+def read(path: str | Path) -> xr.Dataset:
+    """The data of a file written by `write`, or FileError saying what is wrong with it."""
+    path = Path(path)
+    if not path.is_file():
+        raise FileError(f"path must be an existing file, got {str(path)!r}")
+    try:
+        with xr.open_dataset(path, engine="h5netcdf") as stored:
+            data = stored.load()
+    except Exception as error:  # HDF5 reports damage by many types
+        raise FileError(f"{path} is not a netCDF-4 file that can be read, or is damaged: {error}") from error
+    data.attrs = {name: plain(value) for name, value in data.attrs.items()}
+    if data.attrs.get("format") != FORMAT:
+        found = data.attrs.get("format", "none")
+        raise FileError(f"{path} was not written by dynafield (format must be {FORMAT!r}, found {found!r})")
+    if data.attrs.get("sha256") != digest(data):
+        raise FileError(f"{path} is damaged: its content does not match its fingerprint")
+    return data
+
+
+def plain(value: Any) -> Any:
+    """A NumPy scalar as the Python number it stands for."""
+    return value.item() if isinstance(value, np.generic) else value

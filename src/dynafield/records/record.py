@@ -1,0 +1,98 @@
+"""Results: labelled numbers that print, plot, save and load."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import jax
+import numpy as np
+import xarray as xr
+
+from dynafield.errors import FileError, InputError
+from dynafield.problem.networks import DiagonalNetwork
+from dynafield.problem.task import Task
+from dynafield.records import files
+from dynafield.records.axes import parameter_axes
+from dynafield.records.problems import add_problem, parameters, read_problem
+from dynafield.records.text import as_html, as_text, show
+
+__all__ = ["Record", "quantity"]
+
+
+def quantity(meaning: str, shown: bool = True) -> Any:
+    """A field that holds numbers over the parameter axes; `meaning` labels it everywhere."""
+    return dataclasses.field(metadata={"meaning": meaning, "shown": shown})
+
+
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+class Record:
+    """A result for a task and a network, over the axes of their parameters."""
+
+    task: Task
+    net: DiagonalNetwork
+
+    title: ClassVar[str]
+
+    @classmethod
+    def quantities(cls) -> dict[str, str]:
+        """The labelled numbers of this kind of result: name and meaning."""
+        fields = dataclasses.fields(cls)
+        return {f.name: f.metadata["meaning"] for f in fields if "meaning" in f.metadata}
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the parameter axes; () for one problem."""
+        arrays = (self.task.delta, self.task.sigma, self.net.alpha, self.net.lam)
+        return np.broadcast_shapes(*(np.shape(a) for a in arrays))
+
+    def to_xarray(self) -> xr.Dataset:
+        """Everything as a labelled data set; parameters are coordinates."""
+        for name in self.quantities():
+            if isinstance(getattr(self, name), jax.core.Tracer):
+                raise InputError(
+                    f"{name} is being traced by JAX and has no value yet: use it outside jax.grad and jax.jit"
+                )
+        axes = parameter_axes(parameters(self.task, self.net))
+        data = xr.Dataset()
+        for name, meaning in self.quantities().items():
+            values = np.asarray(getattr(self, name))
+            data[name] = (axes, values, {"long_name": meaning})
+        return add_problem(data, self.task, self.net)
+
+    def save(self, path: str | Path) -> Path:
+        """Write everything to a netCDF file; `dynafield.load` reads it back."""
+        return files.write(self.to_xarray(), type(self).__name__, path)
+
+    @classmethod
+    def from_xarray(cls, data: xr.Dataset) -> Self:
+        """The result that `to_xarray` described."""
+        try:
+            task, net = read_problem(data)
+            values = {name: unwrap(data[name].values) for name in cls.quantities()}
+        except KeyError as error:
+            raise FileError(f"a {cls.__name__} must contain {error}, and the file does not") from error
+        return cls(task, net, **values)
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """What the result shows of itself: name, value, meaning."""
+        task, net = self.task, self.net
+        problem = [
+            ("task", f"δ={show(task.delta, 6)} σ={show(task.sigma, 6)} {task.prior}", ""),
+            ("network", f"α={show(net.alpha, 6)} λ={show(net.lam, 6)} depth {net.depth}", ""),
+        ]
+        fields = [f for f in dataclasses.fields(self) if f.metadata.get("shown")]
+        numbers = [(f.name, show(getattr(self, f.name)), f.metadata["meaning"]) for f in fields]
+        return problem + numbers
+
+    def __repr__(self) -> str:
+        return as_text(f"{type(self).__name__}: {self.title}", self.rows())
+
+    def _repr_html_(self) -> str:
+        return as_html(f"{type(self).__name__}: {self.title}", self.rows())
+
+
+def unwrap(values: np.ndarray) -> Any:
+    """A scalar array as the number or text it holds."""
+    if values.ndim:
+        return values
+    return values.item()

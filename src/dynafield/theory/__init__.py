@@ -1,0 +1,1 @@
+"""Where training ends and how fast: fixed points, rates, their trade-off."""

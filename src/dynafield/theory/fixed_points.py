@@ -1,0 +1,155 @@
+"""Where training ends [res:fixedpoint]."""
+
+import dataclasses
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import ArrayLike, Float
+
+from dynafield.problem.checks import concrete
+from dynafield.problem.mirror import MirrorMap
+from dynafield.problem.networks import DiagonalNetwork
+from dynafield.problem.task import Task
+from dynafield.records.record import Record, quantity
+from dynafield.theory.batch import Batch, flatten, is_traced, unflatten
+from dynafield.theory.law import LimitLaw
+from dynafield.theory.points import ACCURACY, CASES, Points, check, solve_points
+
+__all__ = ["FixedPoint", "describe", "fixed_point"]
+
+
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+class FixedPoint(Record):
+    """Where gradient flow ends: errors, kernels and the law of (w, w*)."""
+
+    title: ClassVar[str] = "where training ends"
+
+    case: Any = quantity("regularized (lasso), ridgeless or interpolating (minimum J)")
+    test_error: Any = quantity("population error C_w + σ²")
+    train_error: Any = quantity("training error C_f")
+    C_w: Any = quantity("E[(w - w*)²]")
+    C_f: Any = quantity("mean squared residual")
+    chi_w: Any = quantity("integrated response χ_w")
+    R_w: Any = quantity("response R_w(∞)")
+    tau: Any = quantity("effective noise, τ² = (C_w + σ²)/δ")
+    threshold: Any = quantity("soft threshold (1 + χ_w) λ")
+
+    def law(self, *index: int) -> LimitLaw:
+        """The law of (w, w*) for the problem at `index` (none needed when there is one)."""
+        batch = flatten(self.task, self.net)
+        row = int(np.ravel_multi_index(index, self.shape)) if self.shape else 0
+
+        def pick(value):
+            return np.asarray(value).reshape(-1)[row].item()
+
+        case = str(pick(self.case))
+        second = {"regularized": self.threshold, "ridgeless": 0.0, "interpolating": self.R_w}[case]
+        second = pick(np.broadcast_to(second, self.shape))
+        mirror = MirrorMap(float(batch.p.alpha[row]), batch.depth)
+        return LimitLaw(case, batch.mixture, pick(self.tau), second, mirror)
+
+    def laws(self):
+        """The laws of all problems, in order."""
+        return [self.law(*index) for index in np.ndindex(self.shape)]
+
+    def sample(self, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """n draws (w, w*) from the limit law, behind the parameter axes."""
+        draws = [law.sample(n, [seed, i]) for i, law in enumerate(self.laws())]
+        return tuple(np.reshape([d[k] for d in draws], (*self.shape, n)) for k in (0, 1))
+
+    def density(self, w: Float[ArrayLike, "..."]) -> np.ndarray:
+        """Density of the continuous part of the law of w, behind the parameter axes."""
+        return np.reshape([law.density(w) for law in self.laws()], (*self.shape, *np.shape(w)))
+
+    def cdf(self, w: Float[ArrayLike, "..."]) -> np.ndarray:
+        """P(w ≤ ·), behind the parameter axes."""
+        return np.reshape([law.cdf(w) for law in self.laws()], (*self.shape, *np.shape(w)))
+
+    @property
+    def mass_at_zero(self) -> Any:
+        """P(w = 0)."""
+        return unflatten(np.array([law.mass_at_zero for law in self.laws()]), self.shape)
+
+    def plot(self, ax: Any = None) -> Any:
+        """The law of w for one problem, the errors along the axis for several."""
+        from dynafield.figures.theory import draw_fixed_point
+
+        return draw_fixed_point(self, ax)
+
+
+def choose(masks: dict[str, Any], values: dict[str, Any]) -> Any:
+    """Row by row the value of the row's case; NaN where no case applies."""
+    rows: Any = np.nan
+    for case, value in values.items():
+        if value is not None:
+            lib = jnp if any(isinstance(x, jax.core.Tracer) for x in (masks[case], value, rows)) else np
+            rows = lib.where(masks[case], value, rows)
+    return rows
+
+
+def describe(task: Task, net: DiagonalNetwork, batch: Batch, points: Points) -> FixedPoint:
+    """The public result from the solved rows [eq:fix_case1, eq:fix_case2, eq:fix_case3]."""
+    p, one = batch.p, np.ones(len(batch.p.delta))
+    above = choose({"a": p.delta > 1, "b": p.delta <= 1}, {"a": p.delta, "b": 2.0 * one})
+    lasso, minimum = points.regularized, points.interpolating
+    values = {}
+    if lasso is not None:
+        lam = choose({"a": p.lam > 0, "b": p.lam <= 0}, {"a": p.lam, "b": one})
+        values["regularized"] = dict(
+            tau=lasso.tau, C_w=lasso.c_w, threshold=lasso.second, chi_w=lasso.second / lam - 1
+        )
+    noise = p.sigma**2 / (above - 1)
+    values["ridgeless"] = dict(tau=p.sigma / (above - 1) ** 0.5, C_w=noise, chi_w=1 / (above - 1))
+    if minimum is not None:
+        values["interpolating"] = dict(
+            tau=minimum.tau, C_w=minimum.c_w, chi_w=np.inf * one, R_w=minimum.second
+        )
+    good = choose(
+        points.masks,
+        {
+            "regularized": lasso and lasso.found,
+            "ridgeless": one,
+            "interpolating": minimum and minimum.found & (minimum.error < ACCURACY),
+        },
+    )
+    good = check(batch, good == 1, "the fixed point")
+
+    def field(name, missing):
+        return choose(points.masks, {case: known.get(name, missing * one) for case, known in values.items()})
+
+    chi, c_w = field("chi_w", 0.0), field("C_w", 0.0)
+    c_f = (c_w + p.sigma**2) / (1 + chi) ** 2
+    rows = dict(
+        test_error=c_w + p.sigma**2, train_error=c_f, C_w=c_w, C_f=c_f, chi_w=chi,
+        R_w=field("R_w", 0.0), tau=field("tau", 0.0), threshold=field("threshold", 0.0),
+    )  # fmt: skip
+    if is_traced(good):
+        rows = {name: jnp.where(good, value, jnp.nan) for name, value in rows.items()}
+    return FixedPoint(
+        task,
+        net,
+        name_cases(points.masks, batch.shape),
+        **{k: unflatten(v, batch.shape) for k, v in rows.items()},
+    )
+
+
+def name_cases(masks: dict[str, Any], shape: tuple[int, ...]) -> Any:
+    """The case of each problem by name; "traced" while JAX does not know it."""
+    if is_traced(masks):
+        return "traced"
+    names = np.select([concrete(masks[case]) == 1 for case in CASES], CASES, default="none")
+    return unflatten(names, shape)
+
+
+def fixed_point(task: Task, net: DiagonalNetwork) -> FixedPoint:
+    """Where gradient flow of `net` on `task` ends, in the limit of high dimension.
+
+    Three cases [res:fixedpoint]: λ > 0 is the lasso [eq:fix_case1]; λ = 0 and δ > 1 least
+    squares [eq:fix_case2]; λ = 0 and δ < 1 interpolation of least J [eq:fix_case3], at any
+    depth. Arrays of δ, σ, α, λ broadcast and are solved as one batch; `jax.grad` works
+    through all four. Relative accuracy is 1e-8 or better, or SolveError is raised.
+    """
+    batch = flatten(task, net)
+    return describe(task, net, batch, solve_points(batch))

@@ -1,0 +1,156 @@
+"""Compiled batches: many problems of one case at once, new values never recompile."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from dynafield.problem.mirror import MirrorMap
+from dynafield.theory import interpolating, regularized
+from dynafield.theory.pair import Mixture, Parameters, follow, noise_range, solve_pair
+from dynafield.theory.rate_equations import (
+    Rate,
+    above,
+    below,
+    ridgeless_slopes,
+    slope_at_fixed_law,
+    slopes_along,
+)
+
+__all__ = [
+    "Point",
+    "Speed",
+    "in_chunks",
+    "interpolating_points",
+    "rates_above",
+    "rates_below",
+    "regularized_points",
+]
+
+CHUNK = 64
+"""Problems per compiled batch: one more only pads."""
+CELLS = 2**20
+"""Nodes times components times problems held at once."""
+
+
+class Point(NamedTuple):
+    """A solved fixed point: τ, θ or R_w, C_w, whether found, estimated quadrature error,
+    and how the first two move with α."""
+
+    tau: Float[Array, "*b"]
+    second: Float[Array, "*b"]
+    c_w: Float[Array, "*b"]
+    found: Bool[Array, "*b"]
+    error: Float[Array, "*b"]
+    tau_drift: Float[Array, "*b"]
+    second_drift: Float[Array, "*b"]
+
+
+class Speed(NamedTuple):
+    """A solved rate with its derivatives in α: in total, and at fixed law of w."""
+
+    rate: Rate
+    slope: Float[Array, "*b"]
+    slope_fixed_law: Float[Array, "*b"]
+
+
+@jax.jit
+@partial(jax.vmap, in_axes=(0, None))
+def regularized_points(p: Parameters, mixture: Mixture) -> Point:
+    """Case (i) [eq:fix_case1]."""
+    fixed = jax.lax.stop_gradient(p)
+    solution = solve_pair(
+        partial(regularized.residuals, fixed, mixture),
+        partial(regularized.bounds, fixed, mixture),
+        noise_range(fixed, mixture),
+        lambda z: jnp.logaddexp(jnp.log(fixed.lam), z),
+    )
+    z, r, _ = follow(lambda z, r: (regularized.residuals(p, mixture, z, r), None), solution)
+    tau, theta = jnp.exp(z), jnp.exp(r)
+    c_w, none = regularized.weight_error(mixture, tau, theta), jnp.zeros_like(tau)
+    return Point(tau, theta, c_w, solution.found, none, none, none)
+
+
+@partial(jax.jit, static_argnames=("depth", "count"))
+@partial(jax.vmap, in_axes=(0, None, None, None))
+def interpolating_points(p: Parameters, mixture: Mixture, depth: int, count: int) -> Point:
+    r"""Case (iii) at any depth [eq:fix_case3].
+
+    \(C_w = \delta\tau^2 - \sigma^2\): interpolation costs \(C_w \geq \delta^2\tau^2\), so
+    this loses a factor 1/δ of precision and no more.
+    """
+
+    def residuals(p, z, r):
+        a = interpolating.averages(p, mixture, depth, count, z, r)
+        return interpolating.residuals(p, a, z), a.error
+
+    fixed = jax.lax.stop_gradient(p)
+    solution = solve_pair(
+        lambda z, r: residuals(fixed, z, r)[0],
+        partial(interpolating.bounds, fixed, mixture, depth),
+        noise_range(fixed, mixture),
+        partial(interpolating.start, fixed, depth),
+    )
+
+    def moved(alpha):
+        z, r, error = follow(partial(residuals, p._replace(alpha=alpha)), solution)
+        return (jnp.exp(z), jnp.exp(r)), error
+
+    one = jnp.ones_like(p.alpha)
+    (tau, response), drift, error = jax.jvp(moved, (p.alpha,), (one,), has_aux=True)
+    c_w = p.delta * tau**2 - p.sigma**2
+    return Point(tau, response, c_w, solution.found, error, *drift)
+
+
+@partial(jax.jit, static_argnames=("depth", "count"))
+@partial(jax.vmap, in_axes=(0, None, 0, None, None))
+def rates_below(p: Parameters, mixture: Mixture, point: Point, depth: int, count: int) -> Speed:
+    """γ for δ < 1, from the solved fixed point."""
+
+    def moved(alpha, tau, response):
+        mirror = MirrorMap(alpha, depth)
+        slopes = slopes_along(mirror, response, mixture, tau, count)
+        rate = below(p.delta, slopes)
+        return rate.gamma, (rate, slopes)
+
+    at = (p.alpha, point.tau, point.second)
+    along = (jnp.ones_like(p.alpha), point.tau_drift, point.second_drift)
+    _, total, (rate, slopes) = jax.jvp(moved, at, along, has_aux=True)
+    return Speed(rate, total, slope_at_fixed_law(MirrorMap(p.alpha, depth), slopes, rate, p.delta))
+
+
+@partial(jax.jit, static_argnames=("depth", "count"))
+@partial(jax.vmap, in_axes=(0, None, None, None))
+def rates_above(p: Parameters, mixture: Mixture, depth: int, count: int) -> Speed:
+    """γ for δ > 1: w = w* + τG, τ² = σ²/(δ-1), whose law does not depend on α."""
+    tau = p.sigma / jnp.sqrt(p.delta - 1)
+
+    def moved(alpha):
+        mirror = MirrorMap(alpha, depth)
+        rate = above(p.delta, lambda x: ridgeless_slopes(mirror, mixture, tau, count, x))
+        return rate.gamma, rate
+
+    _, total, rate = jax.jvp(moved, (p.alpha,), (jnp.ones_like(p.alpha),), has_aux=True)
+    return Speed(rate, total, total)
+
+
+def in_chunks(kernel: Callable, mapped: tuple, shared: tuple, cells: int):
+    """`kernel(*mapped, *shared)` over the leading axis of `mapped`, in batches of fixed size.
+
+    One problem runs alone, more run in batches padded to CHUNK, so that two compiled
+    shapes serve every length; `cells` per problem bounds the memory held at once.
+    """
+    n = len(jax.tree.leaves(mapped)[0])
+    size = 1 if n == 1 else max(1, min(CHUNK, CELLS // cells))
+    parts = []
+    for first in range(0, n, size):
+        index = np.minimum(np.arange(first, first + size), n - 1)
+        part = mapped if size == n else jax.tree.map(lambda x, i=index: x[i], mapped)
+        parts.append(kernel(part[0], *shared[:1], *part[1:], *shared[1:]))
+    if size == n:
+        return parts[0]
+    return jax.tree.map(lambda *x: jnp.concatenate(x)[:n], *parts)

@@ -1,0 +1,116 @@
+r"""The limit law of one coordinate, (w, w*): \(y = w^* + \tau G\), \(w = \) response(y)."""
+
+import dataclasses
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import ArrayLike, Float
+
+from dynafield.numerics.averages import invert
+from dynafield.numerics.gaussian import interval_average, normal_cdf, normal_pdf
+from dynafield.problem.checks import integer
+from dynafield.problem.mirror import MirrorMap
+from dynafield.theory.interpolating import curve
+from dynafield.theory.pair import Mixture
+
+__all__ = ["LimitLaw"]
+
+
+@dataclasses.dataclass(frozen=True)
+class LimitLaw:
+    r"""The law of (w, w*) at one fixed point [eq:fix_case1, eq:fix_case2, eq:fix_case3].
+
+    `second` is the threshold θ (regularized), 0 (ridgeless) or R_w (interpolating).
+    """
+
+    case: str
+    mixture: Mixture
+    tau: float
+    second: float
+    mirror: MirrorMap
+
+    @property
+    def width(self) -> np.ndarray:
+        """Standard deviation of y in each component of the prior."""
+        return np.hypot(self.mixture.std, self.tau)
+
+    def respond(self, y: Float[ArrayLike, "..."]) -> np.ndarray:
+        """w of the observation y."""
+        y = np.asarray(y, float)
+        if self.case == "regularized":
+            return np.sign(y) * np.maximum(np.abs(y) - self.second, 0.0)
+        if self.case == "ridgeless":
+            return y
+        s = invert(
+            curve(self.mirror, jnp.asarray(self.second)), lambda s: (0 * s, 0 * s), 0.0, jnp.asarray(y)
+        )
+        return np.asarray(self.mirror.weight(s))
+
+    def observe(self, w: Float[ArrayLike, "..."]) -> tuple[np.ndarray, np.ndarray]:
+        """The observation y behind w (from the right at w = 0), and dy/dw."""
+        w = np.asarray(w, float)
+        if self.case == "regularized":
+            return w + np.where(w < 0, -self.second, self.second), np.ones_like(w)
+        if self.case == "ridgeless":
+            return w, np.ones_like(w)
+        s = self.mirror.coordinate_of_weight(jnp.asarray(w))
+        return np.asarray(w + self.second * self.mirror.dual(s)), np.asarray(
+            1 + self.second / self.mirror.slope(s)
+        )
+
+    def sample(self, n: int, seed: int | list[int]) -> tuple[np.ndarray, np.ndarray]:
+        """n independent draws (w, w*)."""
+        rng = np.random.default_rng(seed)
+        which = rng.choice(len(self.mixture.weight), size=integer("n", n, 0), p=self.mixture.weight)
+        w_star = self.mixture.mean[which] + self.mixture.std[which] * rng.standard_normal(n)
+        return self.respond(w_star + self.tau * rng.standard_normal(n)), w_star
+
+    def density(self, w: Float[ArrayLike, "..."]) -> np.ndarray:
+        """Density of the continuous part of the law of w; `atoms` holds the rest."""
+        y, stretch = self.observe(w)
+        return self.observed_density(y) * stretch
+
+    def observed_density(self, y: np.ndarray) -> np.ndarray:
+        """Density of the continuous part of the law of y."""
+        smooth = self.width > 0
+        t, m, p = self.width[smooth], self.mixture.mean[smooth], self.mixture.weight[smooth]
+        return np.sum(p / t * normal_pdf((np.asarray(y)[..., None] - m) / t), axis=-1)
+
+    def cdf(self, w: Float[ArrayLike, "..."]) -> np.ndarray:
+        """P(w ≤ ·), atoms included."""
+        return self.observed_cdf(self.observe(w)[0])
+
+    def observed_cdf(self, y: np.ndarray) -> np.ndarray:
+        """P(y ≤ ·)."""
+        smooth = self.width > 0
+        gap = np.asarray(y)[..., None] - self.mixture.mean
+        below = np.where(smooth, normal_cdf(gap / np.where(smooth, self.width, 1.0)), gap >= 0)
+        return np.sum(self.mixture.weight * below, axis=-1)
+
+    @property
+    def mass_at_zero(self) -> float:
+        """P(w = 0)."""
+        if self.case != "regularized":
+            return float(sum(mass for place, mass in self.point_masses() if place == 0))
+        smooth = self.width > 0
+        t, m = np.where(smooth, self.width, 1.0), self.mixture.mean
+        inside = interval_average(
+            jnp.ones_like, jnp.asarray(-(self.second + m) / t), jnp.asarray((self.second - m) / t)
+        )
+        return float(np.sum(self.mixture.weight * np.where(smooth, inside, np.abs(m) <= self.second)))
+
+    def point_masses(self) -> list[tuple[float, float]]:
+        """Places and masses of the components that have no width."""
+        sharp = self.width == 0
+        places = self.respond(self.mixture.mean[sharp])
+        return [(float(w), float(p)) for w, p in zip(places, self.mixture.weight[sharp], strict=True)]
+
+    @property
+    def atoms(self) -> dict[float, float]:
+        """Places and masses of the discrete part of the law of w."""
+        found = {}
+        for place, mass in self.point_masses():
+            found[place] = found.get(place, 0.0) + mass
+        if self.mass_at_zero > 0:
+            found[0.0] = self.mass_at_zero
+        return dict(sorted(found.items()))

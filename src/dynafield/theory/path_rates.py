@@ -1,0 +1,61 @@
+r"""λ > 0: no common rate, but a law of rates [res:convergence_rates]."""
+
+import dataclasses
+
+import numpy as np
+from jaxtyping import ArrayLike, Float
+
+from dynafield.theory.law import LimitLaw
+
+__all__ = ["PathRates"]
+
+
+@dataclasses.dataclass(frozen=True)
+class PathRates:
+    r"""The law of the rates of single coordinates at a regularized fixed point.
+
+    A coordinate that ends at zero decays with rate \(\lambda - |g|\); an active one relaxes
+    locally with rate \(|w|/(1+\chi_w)\), following a noise whose own decay is
+    subexponential. In terms of the observation y both are
+    \(\big||y| - \theta\big| / (1+\chi_w)\) [eq:path_rates]: arbitrarily slow coordinates
+    exist, so no average decays exponentially.
+    """
+
+    law: LimitLaw
+    chi_w: float
+
+    @property
+    def fraction_at_zero(self) -> float:
+        """The fraction of coordinates that end at zero."""
+        return self.law.mass_at_zero
+
+    def edges(self, rate: Float[ArrayLike, "..."]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """|y| at which an active, and a zero, coordinate has this rate; and whether the latter exists."""
+        shift = np.asarray(rate, float) * (1 + self.chi_w)
+        theta = self.law.second
+        return theta + shift, np.maximum(theta - shift, 0.0), shift <= theta
+
+    def cdf(self, rate: Float[ArrayLike, "..."]) -> np.ndarray:
+        """The fraction of coordinates no faster than `rate`."""
+        rate = np.asarray(rate, float)
+        outer, inner, partial = self.edges(np.maximum(rate, 0.0))
+        below = self.law.observed_cdf
+        total = below(outer) - below(-outer)
+        middle = np.where(partial, below(inner) - below(-inner), 0.0)
+        return np.where(rate < 0, 0.0, total - middle)
+
+    def density(self, rate: Float[ArrayLike, "..."]) -> np.ndarray:
+        """Density of the rates; those of coordinates at zero end at λ."""
+        rate = np.asarray(rate, float)
+        outer, inner, partial = self.edges(np.maximum(rate, 0.0))
+        at = self.law.observed_density
+        both = at(outer) + at(-outer) + np.where(partial, at(inner) + at(-inner), 0.0)
+        return np.where(rate < 0, 0.0, (1 + self.chi_w) * both)
+
+    def sample(self, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """n draws: the rate, and whether the coordinate ends at zero."""
+        law = self.law
+        rng = np.random.default_rng(seed)
+        which = rng.choice(len(law.mixture.weight), size=n, p=law.mixture.weight)
+        y = law.mixture.mean[which] + law.width[which] * rng.standard_normal(n)
+        return np.abs(np.abs(y) - law.second) / (1 + self.chi_w), np.abs(y) <= law.second

@@ -1,0 +1,114 @@
+"""Fixed points of a whole batch: case by case, with what is refused and what is flagged."""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dynafield.errors import InputError, SolveError
+from dynafield.problem.checks import concrete
+from dynafield.theory.batch import Batch, is_traced, refine, solve_rows
+from dynafield.theory.kernels import Point, in_chunks, interpolating_points, regularized_points
+from dynafield.theory.pair import Parameters
+
+__all__ = ["ACCURACY", "CASES", "Points", "admit", "check", "solve_points"]
+
+ACCURACY = 1e-10
+"""Estimated relative error of the averages above which a result is refused."""
+COUNTS = (64, 256, 1024)
+"""Nodes per component, tried in turn."""
+CASES = ("regularized", "ridgeless", "interpolating")
+SAFE = {"regularized": (0.5, 1.0, 1.0, 1.0), "interpolating": (0.5, 1.0, 1.0, 0.0)}
+
+
+class Points(NamedTuple):
+    """The rows of each case (masks) and the solved points of the two that need solving."""
+
+    masks: dict[str, Any]
+    regularized: Point | None
+    interpolating: Point | None
+
+
+def admit(batch: Batch) -> dict[str, Any]:
+    """The case of each row as masks; refuses what has no answer, where values are known."""
+    delta, lam = concrete(batch.p.delta), concrete(batch.p.lam)
+    if lam is not None and batch.depth > 2 and (lam > 0).any():
+        raise InputError(
+            f"lam must be 0 at depth {batch.depth}, got {lam[lam > 0][0]:g}: with weight decay a network of depth ≥ 3 "
+            "has no convex limit problem, its end depends on the path; follow the path with solve"
+        )
+    if lam is not None and delta is not None and ((delta == 1) & (lam == 0)).any():
+        raise InputError(
+            "delta must not be 1 when lam is 0: at the interpolation threshold the test error diverges "
+            "and the rate vanishes; take delta below or above 1, or lam > 0"
+        )
+    delta, lam = (batch.p.delta, batch.p.lam) if delta is None or lam is None else (delta, lam)
+    return {
+        "regularized": lam > 0,
+        "ridgeless": (lam == 0) & (delta > 1),
+        "interpolating": (lam == 0) & (delta < 1),
+    }
+
+
+def with_silence(solve, p: Parameters, silence: Point, mixture) -> Point:
+    """`solve(p)`, but the exact answer `silence` where there is neither signal nor noise."""
+    if np.any(mixture.mean != 0) or np.any(mixture.std != 0):
+        return solve(p)
+    silent = p.sigma == 0
+    point = solve(p._replace(sigma=jnp.where(silent, 1.0, p.sigma)))
+    return jax.tree.map(lambda a, b: jnp.where(silent, b, a), point, silence)
+
+
+def solve_regularized(batch: Batch, p: Parameters) -> Point:
+    """Case (i)."""
+    zero = jnp.zeros(len(p.delta))
+    silence = Point(zero, p.lam, zero, zero == 0, zero, zero, zero)
+    cells = 64 * len(batch.mixture.weight)
+    return with_silence(
+        lambda p: in_chunks(regularized_points, (p,), (batch.mixture,), cells), p, silence, batch.mixture
+    )
+
+
+def solve_interpolating(batch: Batch, p: Parameters) -> Point:
+    """Case (iii), with more nodes where they are needed."""
+    zero = jnp.zeros(len(p.delta))
+    ridge = p.alpha ** (2 * batch.depth - 2) * (1 - p.delta) / p.delta
+    silence = Point(zero, ridge, zero, zero == 0, zero, zero, (2 * batch.depth - 2) * ridge / p.alpha)
+
+    def at(count, p):
+        cells = count * len(batch.mixture.weight)
+        return in_chunks(interpolating_points, (p,), (batch.mixture, batch.depth, count), cells)
+
+    return with_silence(
+        partial(refine, at, COUNTS, lambda point: point.found & (point.error < ACCURACY)),
+        p,
+        silence,
+        batch.mixture,
+    )
+
+
+def solve_points(batch: Batch) -> Points:
+    """Every row solved by its case; the ridgeless one is explicit and needs nothing."""
+    masks = admit(batch)
+    solved = {}
+    for case, solve in (("regularized", solve_regularized), ("interpolating", solve_interpolating)):
+        safe = Parameters(*SAFE[case])
+        solved[case] = solve_rows(partial(solve, batch), masks[case], batch.p, safe)
+    return Points(masks, **solved)
+
+
+def check(batch: Batch, good: Any, what: str) -> Any:
+    """Rows where `good` fails raise SolveError naming the problem; traced rows pass as a mask."""
+    if is_traced(good):
+        return good
+    bad = np.flatnonzero(concrete(good) == 0)
+    if len(bad):
+        row = {name: float(concrete(value)[bad[0]]) for name, value in batch.p._asdict().items()}
+        text = ", ".join(f"{name}={value:g}" for name, value in row.items())
+        raise SolveError(
+            f"{what} was not found to {ACCURACY:g} at {text}, depth={batch.depth} ({len(bad)} of {len(concrete(good))} "
+            "problems): double precision does not reach it; move the parameters towards the range in the documentation"
+        )
+    return good

@@ -1,0 +1,80 @@
+"""Rates of a whole batch, from its solved fixed points."""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+
+from dynafield.theory.batch import Batch, refine, solve_rows
+from dynafield.theory.kernels import Point, Speed, in_chunks, rates_above, rates_below
+from dynafield.theory.pair import Parameters
+from dynafield.theory.points import ACCURACY, COUNTS, Points
+from dynafield.theory.rate_equations import Slopes, above
+
+__all__ = ["Speeds", "large_alpha", "small_alpha", "solve_speeds"]
+
+FINE_COUNTS = (128, 512, 2048)
+"""Nodes per component for δ > 1, where the smallest slopes need resolving too."""
+SAFE_POINT = Point(1.0, 1.0, 1.0, True, 0.0, 0.0, 0.0)
+
+
+class Speeds(NamedTuple):
+    """Solved rates of the two exponential cases."""
+
+    ridgeless: Speed | None
+    interpolating: Speed | None
+
+
+def good(speed: Speed) -> Any:
+    """Rows whose rate was found and is resolved."""
+    return speed.rate.found & (speed.rate.error < ACCURACY)
+
+
+def solve_speeds(batch: Batch, points: Points) -> Speeds:
+    """γ for every row with λ = 0."""
+    components = len(batch.mixture.weight)
+
+    def below(count, rows):
+        return in_chunks(rates_below, rows, (batch.mixture, batch.depth, count), count * components)
+
+    def over(count, p):
+        return in_chunks(rates_above, (p,), (batch.mixture, batch.depth, count), count * components)
+
+    safe = Parameters(0.5, 1.0, 1.0, 0.0)
+    interpolating = ridgeless = None
+    if points.interpolating is not None:
+        rows, safe_rows = (batch.p, points.interpolating), (safe, SAFE_POINT)
+        solve = partial(refine, below, COUNTS, good)
+        interpolating = solve_rows(solve, points.masks["interpolating"], rows, safe_rows)
+    solve = partial(refine, over, FINE_COUNTS, good)
+    ridgeless = solve_rows(solve, points.masks["ridgeless"], batch.p, safe._replace(delta=2.0))
+    return Speeds(ridgeless, interpolating)
+
+
+def large_alpha(batch: Batch) -> Any:
+    r"""\(\alpha^{2L-2}(1 - \delta^{-1/2})^2\), to which γ tends as α → ∞ [eq:rate_lazy]."""
+    p = batch.p
+    return p.alpha ** (2 * batch.depth - 2) * (1 - p.delta**-0.5) ** 2
+
+
+def small_alpha(batch: Batch) -> Any:
+    r"""What γ tends to as α → 0: zero, unless σ = 0, δ > 1 and no mass lies at zero.
+
+    Then \(\kappa \to (L|w^*|)^{2-2/L}/2\) stays away from zero, and γ with it
+    [eq:rate_rich]. (For σ > 0 however small the limit is zero: γ jumps at σ = 0.)
+    """
+    p, mixture = batch.p, batch.mixture
+    zero = 0.0 * p.delta
+    if np.any(mixture.std > 0) or np.any(mixture.mean == 0):
+        return zero
+    depth = batch.depth
+    kappa = 0.5 * (depth * np.abs(mixture.mean)) ** (2 - 2 / depth)
+    law = Slopes(jnp.asarray(mixture.weight), kappa, jnp.asarray(kappa), jnp.asarray(kappa - kappa.min()))
+
+    def limit(delta):
+        return above(delta, lambda x: (law, kappa.min())).gamma
+
+    applies = (p.sigma == 0) & (p.delta > 1)
+    delta = jnp.where(applies, p.delta, 2.0)
+    return jnp.where(applies, jnp.vectorize(limit)(delta), zero)
