@@ -25,7 +25,9 @@ def curves_of(record: Record) -> tuple[str, np.ndarray, list[tuple[str, tuple]]]
     values = parameters(record.task, record.net)
     names = parameter_axes(values)
     if not 1 <= len(names) <= 2:
-        raise InputError(f"plot draws results with one or two parameter axes, got {len(names)}: select some first")
+        raise InputError(
+            f"plot draws results with one or two parameter axes, got {len(names)}: select some first"
+        )
     x = names[-1]
     if x not in PARAMETERS:
         raise InputError("plot needs the last axis to vary one parameter only; several vary together there")
@@ -67,28 +69,36 @@ def draw_law(law: "LimitLaw", ax: Any = None) -> Any:
     width = np.maximum(law.width.max(), 0.05 * (1 + np.abs(centre).max()))
     w = np.linspace(centre.min() - 4 * width, centre.max() + 4 * width, 2001)
     density = law.density(w)
-    if np.any(density > 0):
-        ax.plot(w, density, color=COLOURS[0], label="density of w(∞)")
-        ax.fill_between(w, density, color=COLOURS[0], alpha=0.15, linewidth=0)
-    if np.any(density > 0) and density.max() > 50 * np.median(density[density > 0]):
+    if not np.any(density > 0):
+        return draw_masses(law, ax)
+    ax.plot(w, density, color=COLOURS[0], label="density of w(∞)")
+    ax.fill_between(w, density, color=COLOURS[0], alpha=0.15, linewidth=0)
+    if density.max() > 50 * np.median(density[density > 0]):
         ax.set_yscale("log")
         ax.set_ylim(density.max() * 1e-5, density.max() * 3)
     else:
         ax.set_ylim(bottom=0)
-    top = ax.get_ylim()[1] if np.any(density > 0) else 1.0
+    bottom, top = ax.get_ylim()
     for place, mass in law.atoms.items():
         arrow = dict(arrowstyle="-|>", color=COLOURS[1], linewidth=1.6)
-        ax.annotate("", xy=(place, top), xytext=(place, ax.get_ylim()[0]), arrowprops=arrow)
+        ax.annotate("", xy=(place, top), xytext=(place, bottom), arrowprops=arrow)
         ax.plot([], [], color=COLOURS[1], label=f"point mass {mass:.3g} at {place:g}")
     return finish(ax, "coordinate w", "density")
 
 
+def draw_masses(law: "LimitLaw", ax: Any) -> Any:
+    """A law of point masses only: one stem each, as high as its mass."""
+    places, masses = np.array(list(law.atoms)), np.array(list(law.atoms.values()))
+    ax.vlines(places, 0, masses, color=COLOURS[1], linewidth=2)
+    ax.plot(places, masses, "o", color=COLOURS[1], label="point masses of w(∞)")
+    ax.set_ylim(0, 1.15 * masses.max())
+    return finish(ax, "coordinate w", "mass")
+
+
 def draw_rate(rate: "ConvergenceRate", ax: Any = None) -> Any:
-    """γ along the axis with its large-α limit; for one problem the law of its path rates (λ > 0)."""
+    """γ along the axis with its large-α limit; for one problem what it means for the errors."""
     if not rate.shape:
-        if not rate.exponential:
-            return draw_path_rates(rate.paths(), ax)
-        raise InputError("plot draws γ along a parameter axis; for one problem there is only the number gamma")
+        return draw_decay(rate.gamma, ax) if rate.exponential else draw_path_rates(rate.paths(), ax)
     ax = axes(ax)
     x, values, curves = curves_of(rate)
     for (label, index), colour in zip(curves, np.resize(COLOURS, len(curves)), strict=True):
@@ -103,6 +113,16 @@ def draw_rate(rate: "ConvergenceRate", ax: Any = None) -> Any:
     return finish(ax, x, "gamma")
 
 
+def draw_decay(gamma: float, ax: Any = None) -> Any:
+    """The slopes that γ predicts for late times, up to a constant and a power of t."""
+    ax = axes(ax)
+    t = np.linspace(0, 5 / gamma, 201)
+    ax.semilogy(t, np.exp(-gamma * t), color=COLOURS[0], label="test error - limit: exp(-γt)")
+    ax.semilogy(t, np.exp(-2 * gamma * t), color=COLOURS[1], label="training loss - limit: exp(-2γt)")
+    ax.set_title(f"late-time slopes, γ = {gamma:.6g}", fontsize=9)
+    return finish(ax, "training time t", "distance from the limit (relative)")
+
+
 def draw_path_rates(paths: "PathRates", ax: Any = None) -> Any:
     """The density of the rates of single coordinates."""
     ax = axes(ax)
@@ -110,7 +130,9 @@ def draw_path_rates(paths: "PathRates", ax: Any = None) -> Any:
     top = (np.abs(law.mixture.mean) + 4 * law.width).max() / (1 + paths.chi_w)
     rates = np.linspace(0, top, 2001)
     ax.plot(rates, paths.density(rates), color=COLOURS[0], label="density of path rates")
-    ax.axvline(law.second / (1 + paths.chi_w), color=COLOURS[1], linestyle=":", label="λ: fastest decay to zero")
+    ax.axvline(
+        law.second / (1 + paths.chi_w), color=COLOURS[1], linestyle=":", label="λ: fastest decay to zero"
+    )
     ax.set_ylim(bottom=0)
     return finish(ax, "rate of one coordinate", "density")
 

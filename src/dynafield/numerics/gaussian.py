@@ -29,7 +29,7 @@ def normal_cdf(x: Float[Array, "*s"]) -> Float[Array, "*s"]:
 def tail_square(
     q: Float[Array, "*s"], shift: Float[Array, "*s"], edge: Float[Array, "*s"], gap: Float[Array, "*s"]
 ) -> Float[Array, "*s"]:
-    r"""\(E[(qG - \mathrm{shift})^2;\, G > \mathrm{edge}]\), given \(\mathrm{gap} = \mathrm{shift} - q\,\mathrm{edge}\).
+    r"""\(E[(qG - a)^2;\, G > e]\) for a = `shift`, e = `edge`, given `gap` = a - qe.
 
     Two forms, each free of cancellation on its side: by moments of G below edge 0, by
     moments of G - edge above it.

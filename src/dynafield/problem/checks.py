@@ -5,6 +5,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.core import Tracer
 
 from dynafield.errors import InputError
 
@@ -13,7 +14,7 @@ __all__ = ["concrete", "integer", "real", "real_vector", "same_shape"]
 
 def concrete(value: Any) -> np.ndarray | None:
     """The numbers behind `value`, or None while JAX traces it and there are none yet."""
-    if not isinstance(value, jax.core.Tracer):
+    if not isinstance(value, Tracer):
         return np.asarray(value, dtype=float)
     try:
         return np.asarray(jax.lax.stop_gradient(value), dtype=float)
@@ -39,7 +40,7 @@ def real(name: str, value: Any, ok: Callable[[np.ndarray], np.ndarray], allowed:
     """
     if value is None or isinstance(value, (str, bytes, bool)):
         raise InputError(f"{name} must be {allowed}, got {value!r}")
-    if isinstance(value, jax.core.Tracer):
+    if isinstance(value, Tracer):
         array = concrete(value)
         if array is None:
             return value

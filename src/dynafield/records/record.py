@@ -1,12 +1,13 @@
 """Results: labelled numbers that print, plot, save and load."""
 
+import abc
 import dataclasses
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-import jax
 import numpy as np
 import xarray as xr
+from jax.core import Tracer
 
 from dynafield.errors import FileError, InputError
 from dynafield.problem.networks import DiagonalNetwork
@@ -33,6 +34,10 @@ class Record:
 
     title: ClassVar[str]
 
+    @abc.abstractmethod
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the result on `ax`, or on new axes, and return them."""
+
     @classmethod
     def quantities(cls) -> dict[str, str]:
         """The labelled numbers of this kind of result: name and meaning."""
@@ -48,7 +53,7 @@ class Record:
     def to_xarray(self) -> xr.Dataset:
         """Everything as a labelled data set; parameters are coordinates."""
         for name in self.quantities():
-            if isinstance(getattr(self, name), jax.core.Tracer):
+            if isinstance(getattr(self, name), Tracer):
                 raise InputError(
                     f"{name} is being traced by JAX and has no value yet: use it outside jax.grad and jax.jit"
                 )

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 from dynafield.problem.checks import concrete, same_shape
 from dynafield.problem.networks import DiagonalNetwork
@@ -30,11 +31,12 @@ def flatten(task: Task, net: DiagonalNetwork) -> Batch:
     shape = same_shape(**given)
     rows = []
     for value in given.values():
-        lib = jnp if isinstance(value, jax.core.Tracer) else np
+        lib = jnp if isinstance(value, Tracer) else np
         rows.append(lib.broadcast_to(lib.asarray(value, float), shape).reshape(-1))
     weight, mean, std = (np.asarray(a, float) for a in task.prior.mixture())
     kept = weight > 0
-    return Batch(Parameters(*rows), Mixture(weight[kept], mean[kept], std[kept]), net.depth, shape)
+    mixture = Mixture(*(jnp.asarray(a[kept]) for a in (weight, mean, std)))
+    return Batch(Parameters(*rows), mixture, net.depth, shape)
 
 
 def is_traced(tree: Any) -> bool:
@@ -46,7 +48,7 @@ def put(into: Any, index: np.ndarray, rows: Any) -> Any:
     """`into` with `rows` at `index`, leaf by leaf; differentiable where JAX traces."""
 
     def one(old, new):
-        if isinstance(old, jax.core.Tracer) or isinstance(new, jax.core.Tracer):
+        if isinstance(old, Tracer) or isinstance(new, Tracer):
             return jnp.asarray(old).at[index].set(new)
         old = np.array(old)
         old[index] = new
@@ -96,7 +98,7 @@ def refine(
 
 def unflatten(rows: Any, shape: tuple[int, ...]) -> Any:
     """Rows back on the parameter axes; one problem gives a plain number."""
-    if isinstance(rows, jax.core.Tracer):
+    if isinstance(rows, Tracer):
         return rows.reshape(shape)
     rows = np.asarray(rows).reshape(shape)
     return rows if shape else rows.item()

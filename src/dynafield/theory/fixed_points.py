@@ -3,14 +3,15 @@
 import dataclasses
 from typing import Any, ClassVar
 
-import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import ArrayLike, Float
 
 from dynafield.problem.checks import concrete
 from dynafield.problem.mirror import MirrorMap
 from dynafield.problem.networks import DiagonalNetwork
+from dynafield.problem.priors import Components
 from dynafield.problem.task import Task
 from dynafield.records.record import Record, quantity
 from dynafield.theory.batch import Batch, flatten, is_traced, unflatten
@@ -48,7 +49,7 @@ class FixedPoint(Record):
         second = {"regularized": self.threshold, "ridgeless": 0.0, "interpolating": self.R_w}[case]
         second = pick(np.broadcast_to(second, self.shape))
         mirror = MirrorMap(float(batch.p.alpha[row]), batch.depth)
-        return LimitLaw(case, batch.mixture, pick(self.tau), second, mirror)
+        return LimitLaw(case, Components(*map(np.asarray, batch.mixture)), pick(self.tau), second, mirror)
 
     def laws(self):
         """The laws of all problems, in order."""
@@ -57,7 +58,8 @@ class FixedPoint(Record):
     def sample(self, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """n draws (w, w*) from the limit law, behind the parameter axes."""
         draws = [law.sample(n, [seed, i]) for i, law in enumerate(self.laws())]
-        return tuple(np.reshape([d[k] for d in draws], (*self.shape, n)) for k in (0, 1))
+        w, w_star = (np.reshape([draw[k] for draw in draws], (*self.shape, n)) for k in (0, 1))
+        return w, w_star
 
     def density(self, w: Float[ArrayLike, "..."]) -> np.ndarray:
         """Density of the continuous part of the law of w, behind the parameter axes."""
@@ -84,7 +86,7 @@ def choose(masks: dict[str, Any], values: dict[str, Any]) -> Any:
     rows: Any = np.nan
     for case, value in values.items():
         if value is not None:
-            lib = jnp if any(isinstance(x, jax.core.Tracer) for x in (masks[case], value, rows)) else np
+            lib = jnp if any(isinstance(x, Tracer) for x in (masks[case], value, rows)) else np
             rows = lib.where(masks[case], value, rows)
     return rows
 

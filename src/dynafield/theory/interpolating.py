@@ -71,7 +71,8 @@ def averages(
     kappa = mirror.slope(nodes.s)
     weight = mixture.weight[:, None] * nodes.weight
     values = [error**2 + spread[:, None], kappa / (kappa + response), response / (kappa + response)]
-    return Averages(*(jnp.sum(weight * v) for v in values), quadrature_error(weight, values))
+    c_w, active, passive = (jnp.sum(weight * v) for v in values)
+    return Averages(c_w, active, passive, quadrature_error(weight, values))
 
 
 def residuals(p: Parameters, a: Averages, z: Float[Array, ""]) -> Float[Array, " 2"]:

@@ -10,8 +10,8 @@ from dynafield.numerics.averages import invert
 from dynafield.numerics.gaussian import interval_average, normal_cdf, normal_pdf
 from dynafield.problem.checks import integer
 from dynafield.problem.mirror import MirrorMap
+from dynafield.problem.priors import Components
 from dynafield.theory.interpolating import curve
-from dynafield.theory.pair import Mixture
 
 __all__ = ["LimitLaw"]
 
@@ -24,7 +24,7 @@ class LimitLaw:
     """
 
     case: str
-    mixture: Mixture
+    mixture: Components
     tau: float
     second: float
     mirror: MirrorMap
@@ -54,9 +54,8 @@ class LimitLaw:
         if self.case == "ridgeless":
             return w, np.ones_like(w)
         s = self.mirror.coordinate_of_weight(jnp.asarray(w))
-        return np.asarray(w + self.second * self.mirror.dual(s)), np.asarray(
-            1 + self.second / self.mirror.slope(s)
-        )
+        y, stretch = w + self.second * self.mirror.dual(s), 1 + self.second / self.mirror.slope(s)
+        return np.asarray(y), np.asarray(stretch)
 
     def sample(self, n: int, seed: int | list[int]) -> tuple[np.ndarray, np.ndarray]:
         """n independent draws (w, w*)."""
@@ -74,7 +73,8 @@ class LimitLaw:
         """Density of the continuous part of the law of y."""
         smooth = self.width > 0
         t, m, p = self.width[smooth], self.mixture.mean[smooth], self.mixture.weight[smooth]
-        return np.sum(p / t * normal_pdf((np.asarray(y)[..., None] - m) / t), axis=-1)
+        standard = jnp.asarray((np.asarray(y)[..., None] - m) / t)
+        return np.sum(p / t * np.asarray(normal_pdf(standard)), axis=-1)
 
     def cdf(self, w: Float[ArrayLike, "..."]) -> np.ndarray:
         """P(w ≤ ·), atoms included."""
@@ -84,7 +84,8 @@ class LimitLaw:
         """P(y ≤ ·)."""
         smooth = self.width > 0
         gap = np.asarray(y)[..., None] - self.mixture.mean
-        below = np.where(smooth, normal_cdf(gap / np.where(smooth, self.width, 1.0)), gap >= 0)
+        standard = jnp.asarray(gap / np.where(smooth, self.width, 1.0))
+        below = np.where(smooth, normal_cdf(standard), gap >= 0)
         return np.sum(self.mixture.weight * below, axis=-1)
 
     @property

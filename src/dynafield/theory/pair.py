@@ -35,7 +35,7 @@ class Parameters(NamedTuple):
 
 
 class Mixture(NamedTuple):
-    """The prior's components as JAX arrays."""
+    """The prior's components: weights, means and widths."""
 
     weight: Float[Array, " c"]
     mean: Float[Array, " c"]
@@ -84,13 +84,13 @@ class Search(NamedTuple):
     r_moved: Float[Array, ""]
     jacobian: Float[Array, "2 2"]
     done: Bool[Array, ""]
-    count: Int[Array, ""]
+    steps: Int[Array, ""]
 
 
-def guarded(value, newton, low, high, moved):
+def guarded(value: Array, newton: Array, low: Array, high: Array, moved: Array) -> Array:
     """Newton's step if it stays in the bracket and halves the last move, else the middle."""
     good = (value + newton >= low) & (value + newton <= high) & (jnp.abs(newton) < 0.5 * moved)
-    return jnp.where(good, newton, 0.5 * (low + high) - value)
+    return jax.lax.select(good, newton, 0.5 * (low + high) - value)
 
 
 def solve_pair(
@@ -130,7 +130,7 @@ def solve_pair(
         z_high = jnp.where(trusted & (on_curve < 0), s.z, s.z_high)
         newton = -on_curve / (b_z + b_r * slope)
         moved = jnp.where(jnp.abs(newton) < STILL, jnp.inf, s.z_moved)
-        along = jnp.where(near, guarded(s.z, newton, z_low, z_high, moved), 0.0)
+        along = near * guarded(s.z, newton, z_low, z_high, moved)
         z, r = s.z + along, s.r + to_curve + slope * along
         fresh_low, fresh_high = bounds(z)
         r_low = jnp.where(near, fresh_low, r_low)
@@ -147,7 +147,7 @@ def solve_pair(
             r_moved=jnp.where(near, 2.0 * (fresh_high - fresh_low), jnp.abs(to_curve)),
             jacobian=jacobian,
             done=near & still,
-            count=s.count + 1,
+            steps=s.steps + 1,
         )
 
     low, high, z = z_range
@@ -156,7 +156,7 @@ def solve_pair(
         z, jnp.clip(guess(z), r_low, r_high), low, high, r_low, r_high,
         2.0 * (high - low), 2.0 * (r_high - r_low), jnp.eye(2), jnp.zeros((), bool), jnp.zeros((), int),
     )  # fmt: skip
-    s = jax.lax.while_loop(lambda s: ~s.done & (s.count < MAX_STEPS), step, first)
+    s = jax.lax.while_loop(lambda s: ~s.done & (s.steps < MAX_STEPS), step, first)
     inside = (s.z > low + 1e-6) & (s.z < high - 1e-6)
     return Solution(jnp.stack([s.z, s.r]), s.jacobian, s.done & inside)
 

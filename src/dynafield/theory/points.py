@@ -9,18 +9,17 @@ import numpy as np
 
 from dynafield.errors import InputError, SolveError
 from dynafield.problem.checks import concrete
-from dynafield.theory.batch import Batch, is_traced, refine, solve_rows
+from dynafield.theory.batch import Batch, refine, solve_rows
 from dynafield.theory.kernels import Point, in_chunks, interpolating_points, regularized_points
 from dynafield.theory.pair import Parameters
 
-__all__ = ["ACCURACY", "CASES", "Points", "admit", "check", "solve_points"]
+__all__ = ["ACCURACY", "CASES", "COUNTS", "Points", "admit", "check", "harmless", "solve_points"]
 
 ACCURACY = 1e-10
 """Estimated relative error of the averages above which a result is refused."""
 COUNTS = (64, 256, 1024)
 """Nodes per component, tried in turn."""
 CASES = ("regularized", "ridgeless", "interpolating")
-SAFE = {"regularized": (0.5, 1.0, 1.0, 1.0), "interpolating": (0.5, 1.0, 1.0, 0.0)}
 
 
 class Points(NamedTuple):
@@ -36,8 +35,8 @@ def admit(batch: Batch) -> dict[str, Any]:
     delta, lam = concrete(batch.p.delta), concrete(batch.p.lam)
     if lam is not None and batch.depth > 2 and (lam > 0).any():
         raise InputError(
-            f"lam must be 0 at depth {batch.depth}, got {lam[lam > 0][0]:g}: with weight decay a network of depth ≥ 3 "
-            "has no convex limit problem, its end depends on the path; follow the path with solve"
+            f"lam must be 0 at depth {batch.depth}, got {lam[lam > 0][0]:g}: with weight decay a network of "
+            "depth ≥ 3 has no convex limit problem, its end depends on the path; follow the path with solve"
         )
     if lam is not None and delta is not None and ((delta == 1) & (lam == 0)).any():
         raise InputError(
@@ -50,6 +49,11 @@ def admit(batch: Batch) -> dict[str, Any]:
         "ridgeless": (lam == 0) & (delta > 1),
         "interpolating": (lam == 0) & (delta < 1),
     }
+
+
+def harmless(delta: float = 0.5, lam: float = 0.0) -> Parameters:
+    """Parameters that every equation of the case can take."""
+    return Parameters(*map(jnp.asarray, (delta, 1.0, 1.0, lam)))
 
 
 def with_silence(solve, p: Parameters, silence: Point, mixture) -> Point:
@@ -94,21 +98,22 @@ def solve_points(batch: Batch) -> Points:
     masks = admit(batch)
     solved = {}
     for case, solve in (("regularized", solve_regularized), ("interpolating", solve_interpolating)):
-        safe = Parameters(*SAFE[case])
+        safe = harmless(lam=float(case == "regularized"))
         solved[case] = solve_rows(partial(solve, batch), masks[case], batch.p, safe)
     return Points(masks, **solved)
 
 
 def check(batch: Batch, good: Any, what: str) -> Any:
     """Rows where `good` fails raise SolveError naming the problem; traced rows pass as a mask."""
-    if is_traced(good):
+    known = concrete(good)
+    if known is None:
         return good
-    bad = np.flatnonzero(concrete(good) == 0)
+    bad = np.flatnonzero(known == 0)
     if len(bad):
-        row = {name: float(concrete(value)[bad[0]]) for name, value in batch.p._asdict().items()}
-        text = ", ".join(f"{name}={value:g}" for name, value in row.items())
+        rows = {name: concrete(value) for name, value in batch.p._asdict().items()}
+        text = ", ".join(f"{name}={value[bad[0]]:g}" for name, value in rows.items() if value is not None)
         raise SolveError(
-            f"{what} was not found to {ACCURACY:g} at {text}, depth={batch.depth} ({len(bad)} of {len(concrete(good))} "
-            "problems): double precision does not reach it; move the parameters towards the range in the documentation"
+            f"{what} was not found to {ACCURACY:g} at {text}, depth={batch.depth} "
+            f"({len(bad)} of {len(known)} problems): double precision does not reach it; stay within the range the documentation gives"
         )
     return good

@@ -16,7 +16,7 @@ from dynafield.numerics.averages import REACH, quadrature_error
 from dynafield.numerics.roots import bracketed_newton
 from dynafield.problem.mirror import MirrorMap
 from dynafield.theory.interpolating import nodes_along
-from dynafield.theory.pair import Mixture, Parameters
+from dynafield.theory.pair import Mixture
 
 __all__ = [
     "PINCHED",
@@ -143,7 +143,7 @@ def above(delta: Float[Array, ""], law) -> Rate:
     """
     d = stop_gradient(delta)
 
-    def terms(x, slopes, lowest):
+    def terms(x: Array, slopes: Slopes, lowest: Array) -> tuple[Array, Array]:
         v = lowest * jax.nn.sigmoid(x)
         gap = slopes.excess + lowest * jax.nn.sigmoid(-x)  # κ - v
         return v, gap
@@ -162,7 +162,6 @@ def above(delta: Float[Array, ""], law) -> Rate:
     v, gap = terms(x, slopes, lowest)
     pull = jnp.sum(slopes.weight * v / gap)  # A - 1
     gamma = v * ((delta - 1) - pull) / delta
-    error = quadrature_error(
-        slopes.weight, [v / gap, jnp.where(x < PINCHED - 1, (slopes.kappa / gap) ** 2, 1.0)]
-    )
+    seen = (slopes.kappa / gap) ** (2.0 * (x < PINCHED - 1))  # beyond, B is not used
+    error = quadrature_error(slopes.weight, [v / gap, seen])
     return Rate(gamma, -v, 1 + pull, found, stop_gradient(error))

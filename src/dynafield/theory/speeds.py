@@ -8,15 +8,13 @@ import numpy as np
 
 from dynafield.theory.batch import Batch, refine, solve_rows
 from dynafield.theory.kernels import Point, Speed, in_chunks, rates_above, rates_below
-from dynafield.theory.pair import Parameters
-from dynafield.theory.points import ACCURACY, COUNTS, Points
+from dynafield.theory.points import ACCURACY, COUNTS, Points, harmless
 from dynafield.theory.rate_equations import Slopes, above
 
 __all__ = ["Speeds", "large_alpha", "small_alpha", "solve_speeds"]
 
 FINE_COUNTS = (128, 512, 2048)
 """Nodes per component for δ > 1, where the smallest slopes need resolving too."""
-SAFE_POINT = Point(1.0, 1.0, 1.0, True, 0.0, 0.0, 0.0)
 
 
 class Speeds(NamedTuple):
@@ -41,14 +39,15 @@ def solve_speeds(batch: Batch, points: Points) -> Speeds:
     def over(count, p):
         return in_chunks(rates_above, (p,), (batch.mixture, batch.depth, count), count * components)
 
-    safe = Parameters(0.5, 1.0, 1.0, 0.0)
-    interpolating = ridgeless = None
+    interpolating = None
     if points.interpolating is not None:
-        rows, safe_rows = (batch.p, points.interpolating), (safe, SAFE_POINT)
+        one, zero = jnp.ones(()), jnp.zeros(())
+        at_rest = Point(one, one, one, one > 0, zero, zero, zero)
+        rows, safe_rows = (batch.p, points.interpolating), (harmless(), at_rest)
         solve = partial(refine, below, COUNTS, good)
         interpolating = solve_rows(solve, points.masks["interpolating"], rows, safe_rows)
     solve = partial(refine, over, FINE_COUNTS, good)
-    ridgeless = solve_rows(solve, points.masks["ridgeless"], batch.p, safe._replace(delta=2.0))
+    ridgeless = solve_rows(solve, points.masks["ridgeless"], batch.p, harmless(delta=2.0))
     return Speeds(ridgeless, interpolating)
 
 
@@ -70,7 +69,7 @@ def small_alpha(batch: Batch) -> Any:
         return zero
     depth = batch.depth
     kappa = 0.5 * (depth * np.abs(mixture.mean)) ** (2 - 2 / depth)
-    law = Slopes(jnp.asarray(mixture.weight), kappa, jnp.asarray(kappa), jnp.asarray(kappa - kappa.min()))
+    law = Slopes(*map(jnp.asarray, (mixture.weight, mixture.mean, kappa, kappa - kappa.min())))
 
     def limit(delta):
         return above(delta, lambda x: (law, kappa.min())).gamma

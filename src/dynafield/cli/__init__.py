@@ -1,0 +1,1 @@
+"""The command line: a thin door. Engines are imported only when a command runs."""

@@ -1,0 +1,161 @@
+"""`dynafield limit`, `dynafield rate`, `dynafield reproduce`."""
+
+import hashlib
+import os
+import platform
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dynafield.cli.options import Alpha, Delta, Depth, JsonFlag, Lam, Out, PriorText, Sigma, problem
+from dynafield.cli.tables import emit
+from dynafield.errors import FileError, InputError, SolveError
+from dynafield.version import __version__
+
+if TYPE_CHECKING:
+    from dynafield.records.record import Record
+
+__all__ = ["app", "run"]
+
+app = typer.Typer(
+    help="Exact learning curves of gradient training in the high-dimensional limit.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def show_version(wanted: bool) -> None:
+    """Print the version and stop."""
+    if wanted:
+        typer.echo(f"dynafield {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Options that belong to no command."""
+
+
+def deliver(
+    record: "Record", names: tuple[str, ...], json: bool, out: Path | None, plot: Path | None
+) -> None:
+    """Save, draw and print a result as asked."""
+    if out is not None:
+        typer.echo(f"saved {record.save(out)}", err=True)
+    if plot is not None:
+        import matplotlib as mpl
+
+        mpl.use("Agg")
+        record.plot().figure.savefig(plot, dpi=160)
+        typer.echo(f"drew {plot}", err=True)
+    emit(record, names, as_text=not json)
+
+
+Plot = Annotated[Path | None, typer.Option("--plot", help="Draw the result to this file (png, pdf, svg).")]
+
+
+@app.command()
+def limit(
+    delta: Delta = "0.5",
+    sigma: Sigma = "0.1",
+    alpha: Alpha = "0.5",
+    lam: Lam = "0",
+    depth: Depth = 2,
+    prior: PriorText = "bernoulli:0.1",
+    json: JsonFlag = False,
+    out: Out = None,
+    plot: Plot = None,
+) -> None:
+    """Where training ends: errors, kernels and the law of the weights at the fixed point."""
+    from dynafield.theory.fixed_points import fixed_point
+
+    record = fixed_point(*problem(delta, sigma, alpha, lam, depth, prior))
+    names = ("case", "test_error", "train_error", "C_w", "chi_w", "R_w")
+    deliver(record, names, json, out, plot)
+
+
+@app.command()
+def rate(
+    delta: Delta = "0.5",
+    sigma: Sigma = "0.1",
+    alpha: Alpha = "0.5",
+    lam: Lam = "0",
+    depth: Depth = 2,
+    prior: PriorText = "bernoulli:0.1",
+    json: JsonFlag = False,
+    out: Out = None,
+    plot: Plot = None,
+) -> None:
+    """How fast training ends: the rate γ, its derivative in α and its limits."""
+    from dynafield.theory.rates import convergence_rate
+
+    record = convergence_rate(*problem(delta, sigma, alpha, lam, depth, prior))
+    names = ("case", "gamma", "dgamma_dalpha", "large_alpha", "small_alpha")
+    deliver(record, names, json, out, plot)
+
+
+@app.command()
+def reproduce(
+    figures: Annotated[
+        list[str] | None, typer.Argument(help="Figures to make; all when none is named.")
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", help="Folder for figures and data.")] = Path("results"),
+) -> None:
+    """Make figures of the paper, with their data as netCDF."""
+    from dynafield.cli.reproduce import make_figures
+
+    for path in make_figures(figures or [], out):
+        typer.echo(path)
+
+
+def processor() -> str:
+    """What compiled code depends on: a fingerprint of the processor's features."""
+    facts = platform.machine() + platform.processor()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.is_file():
+        facts += "".join(
+            line for line in cpuinfo.read_text().splitlines() if line.startswith(("flags", "Features"))
+        )
+    return hashlib.sha256(facts.encode()).hexdigest()[:12]
+
+
+def keep_compiled_code() -> None:
+    """Let JAX keep compiled code between commands, one folder per kind of processor.
+
+    What the user has set stands. XLA reports every reuse on stderr as a possible mismatch;
+    the folder's name rules that out, so its log is turned down.
+    """
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache / "dynafield" / processor()))
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+
+def guarded(command: Callable[[], None]) -> int:
+    """Run a command; bad input ends with 2, numerical failure with 1, Ctrl-C with 130."""
+    try:
+        command()
+    except (InputError, FileError) as error:
+        typer.echo(f"error: {error}", err=True)
+        return 2
+    except SolveError as error:
+        typer.echo(f"error: {error}", err=True)
+        return 1
+    except KeyboardInterrupt:
+        typer.echo("interrupted", err=True)
+        return 130
+    return 0
+
+
+def run() -> None:
+    """The console script."""
+    keep_compiled_code()
+    sys.exit(guarded(app))
