@@ -10,6 +10,7 @@ from jax.core import Tracer
 
 from dynafield.problem.checks import concrete, same_shape
 from dynafield.problem.networks import DiagonalNetwork
+from dynafield.problem.priors import Components
 from dynafield.problem.task import Task
 from dynafield.theory.pair import Mixture, Parameters
 
@@ -20,9 +21,14 @@ class Batch(NamedTuple):
     """Parameters flattened to rows, the prior as a mixture, the depth, the shape to return to."""
 
     p: Parameters
-    mixture: Mixture
+    components: Components
     depth: int
     shape: tuple[int, ...]
+
+    @property
+    def mixture(self) -> Mixture:
+        """The prior as JAX arrays."""
+        return Mixture(*map(jnp.asarray, self.components))
 
 
 def flatten(task: Task, net: DiagonalNetwork) -> Batch:
@@ -35,8 +41,8 @@ def flatten(task: Task, net: DiagonalNetwork) -> Batch:
         rows.append(lib.broadcast_to(lib.asarray(value, float), shape).reshape(-1))
     weight, mean, std = (np.asarray(a, float) for a in task.prior.mixture())
     kept = weight > 0
-    mixture = Mixture(*(jnp.asarray(a[kept]) for a in (weight, mean, std)))
-    return Batch(Parameters(*rows), mixture, net.depth, shape)
+    components = Components(*(a[kept] for a in (weight, mean, std)))
+    return Batch(Parameters(*rows), components, net.depth, shape)
 
 
 def is_traced(tree: Any) -> bool:

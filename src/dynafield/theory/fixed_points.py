@@ -11,7 +11,6 @@ from jaxtyping import ArrayLike, Float
 from dynafield.problem.checks import concrete
 from dynafield.problem.mirror import MirrorMap
 from dynafield.problem.networks import DiagonalNetwork
-from dynafield.problem.priors import Components
 from dynafield.problem.task import Task
 from dynafield.records.record import Record, quantity
 from dynafield.theory.batch import Batch, flatten, is_traced, unflatten
@@ -49,7 +48,7 @@ class FixedPoint(Record):
         second = {"regularized": self.threshold, "ridgeless": 0.0, "interpolating": self.R_w}[case]
         second = pick(np.broadcast_to(second, self.shape))
         mirror = MirrorMap(float(batch.p.alpha[row]), batch.depth)
-        return LimitLaw(case, Components(*map(np.asarray, batch.mixture)), pick(self.tau), second, mirror)
+        return LimitLaw(case, batch.components, pick(self.tau), second, mirror)
 
     def laws(self):
         """The laws of all problems, in order."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from dynafield.errors import InputError, SolveError
 from dynafield.problem.checks import concrete
+from dynafield.problem.priors import Components
 from dynafield.theory.batch import Batch, refine, solve_rows
 from dynafield.theory.kernels import Point, in_chunks, interpolating_points, regularized_points
 from dynafield.theory.pair import Parameters
@@ -56,9 +57,9 @@ def harmless(delta: float = 0.5, lam: float = 0.0) -> Parameters:
     return Parameters(*map(jnp.asarray, (delta, 1.0, 1.0, lam)))
 
 
-def with_silence(solve, p: Parameters, silence: Point, mixture) -> Point:
+def with_silence(solve, p: Parameters, silence: Point, components: Components) -> Point:
     """`solve(p)`, but the exact answer `silence` where there is neither signal nor noise."""
-    if np.any(mixture.mean != 0) or np.any(mixture.std != 0):
+    if np.any(components.mean != 0) or np.any(components.std != 0):
         return solve(p)
     silent = p.sigma == 0
     point = solve(p._replace(sigma=jnp.where(silent, 1.0, p.sigma)))
@@ -69,9 +70,9 @@ def solve_regularized(batch: Batch, p: Parameters) -> Point:
     """Case (i)."""
     zero = jnp.zeros(len(p.delta))
     silence = Point(zero, p.lam, zero, zero == 0, zero, zero, zero)
-    cells = 64 * len(batch.mixture.weight)
+    cells = 64 * len(batch.components.weight)
     return with_silence(
-        lambda p: in_chunks(regularized_points, (p,), (batch.mixture,), cells), p, silence, batch.mixture
+        lambda p: in_chunks(regularized_points, (p,), (batch.mixture,), cells), p, silence, batch.components
     )
 
 
@@ -82,7 +83,7 @@ def solve_interpolating(batch: Batch, p: Parameters) -> Point:
     silence = Point(zero, ridge, zero, zero == 0, zero, zero, (2 * batch.depth - 2) * ridge / p.alpha)
 
     def at(count, p):
-        cells = count * len(batch.mixture.weight)
+        cells = count * len(batch.components.weight)
         return in_chunks(interpolating_points, (p,), (batch.mixture, batch.depth, count), cells)
 
     return with_silence(
@@ -114,6 +115,7 @@ def check(batch: Batch, good: Any, what: str) -> Any:
         text = ", ".join(f"{name}={value[bad[0]]:g}" for name, value in rows.items() if value is not None)
         raise SolveError(
             f"{what} was not found to {ACCURACY:g} at {text}, depth={batch.depth} "
-            f"({len(bad)} of {len(known)} problems): double precision does not reach it; stay within the range the documentation gives"
+            f"({len(bad)} of {len(known)} problems): double precision does not reach it; "
+            "stay within the range the documentation gives"
         )
     return good

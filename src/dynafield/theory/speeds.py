@@ -31,7 +31,7 @@ def good(speed: Speed) -> Any:
 
 def solve_speeds(batch: Batch, points: Points) -> Speeds:
     """γ for every row with λ = 0."""
-    components = len(batch.mixture.weight)
+    components = len(batch.components.weight)
 
     def below(count, rows):
         return in_chunks(rates_below, rows, (batch.mixture, batch.depth, count), count * components)
@@ -63,13 +63,13 @@ def small_alpha(batch: Batch) -> Any:
     Then \(\kappa \to (L|w^*|)^{2-2/L}/2\) stays away from zero, and γ with it
     [eq:rate_rich]. (For σ > 0 however small the limit is zero: γ jumps at σ = 0.)
     """
-    p, mixture = batch.p, batch.mixture
+    p, prior = batch.p, batch.components
     zero = 0.0 * p.delta
-    if np.any(mixture.std > 0) or np.any(mixture.mean == 0):
+    if np.any(prior.std > 0) or np.any(prior.mean == 0):
         return zero
     depth = batch.depth
-    kappa = 0.5 * (depth * np.abs(mixture.mean)) ** (2 - 2 / depth)
-    law = Slopes(*map(jnp.asarray, (mixture.weight, mixture.mean, kappa, kappa - kappa.min())))
+    kappa = 0.5 * (depth * np.abs(prior.mean)) ** (2 - 2 / depth)
+    law = Slopes(*map(jnp.asarray, (prior.weight, prior.mean, kappa, kappa - kappa.min())))
 
     def limit(delta):
         return above(delta, lambda x: (law, kappa.min())).gamma
