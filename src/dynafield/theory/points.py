@@ -90,7 +90,7 @@ def solve_interpolating(batch: Batch, p: Parameters) -> Point:
         partial(refine, at, COUNTS, lambda point: point.found & (point.error < ACCURACY)),
         p,
         silence,
-        batch.mixture,
+        batch.components,
     )
 
 
