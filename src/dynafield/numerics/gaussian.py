@@ -27,7 +27,7 @@ def normal_cdf(x: Float[Array, "*s"]) -> Float[Array, "*s"]:
 
 
 def tail_square(
-    q: Float[Array, "*s"], shift: Float[Array, "*s"], edge: Float[Array, "*s"], gap: Float[Array, "*s"]
+    q: Float[Array, "*s"], shift: Float[Array, "*#s"], edge: Float[Array, "*s"], gap: Float[Array, "*s"]
 ) -> Float[Array, "*s"]:
     r"""\(E[(qG - a)^2;\, G > e]\) for a = `shift`, e = `edge`, given `gap` = a - qe.
 

@@ -46,7 +46,7 @@ def bracketed_newton(
         moved = jnp.abs(new - x)
         small = tol * (1.0 + jnp.abs(x))
         # a NaN never counts as converged; the caller sees it in the flag
-        done = done | (moved <= small) | (hi - lo <= small)
+        done = done | (jnp.isfinite(value) & ((moved <= small) | (hi - lo <= small)))
         return new, lo, hi, moved, carry, done, count + 1
 
     start = jnp.clip(start, lo, hi)

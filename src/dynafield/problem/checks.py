@@ -31,7 +31,7 @@ def first_bad(array: np.ndarray, good: np.ndarray) -> str:
     return f"{text} at index {index[0] if len(index) == 1 else index}"
 
 
-def real(name: str, value: Any, ok: Callable[[np.ndarray], np.ndarray], allowed: str) -> Any:
+def real(name: str, value: Any, ok: Callable[[Any], Any], allowed: str) -> Any:
     """A finite real number or array of them with `ok`, else InputError.
 
     Python and NumPy numbers come back as float or as a read-only float64 array; JAX
@@ -55,7 +55,7 @@ def real(name: str, value: Any, ok: Callable[[np.ndarray], np.ndarray], allowed:
     if array.size == 0:
         raise InputError(f"{name} must be {allowed}, got an empty array")
     with np.errstate(invalid="ignore"):
-        good = np.isfinite(array) & ok(array)
+        good = np.asarray(np.isfinite(array) & ok(array))
     if not good.all():
         raise InputError(f"{name} must be {allowed}, got {first_bad(array, good)}")
     if isinstance(value, jax.Array):
@@ -66,7 +66,7 @@ def real(name: str, value: Any, ok: Callable[[np.ndarray], np.ndarray], allowed:
     return array
 
 
-def real_vector(name: str, value: Any, ok: Callable[[np.ndarray], np.ndarray], allowed: str):
+def real_vector(name: str, value: Any, ok: Callable[[Any], Any], allowed: str):
     """A non-empty one-dimensional float64 array with `ok`."""
     checked = real(name, value, ok, allowed)
     if np.ndim(checked) != 1:

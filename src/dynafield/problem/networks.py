@@ -29,7 +29,7 @@ class DiagonalNetwork(eqx.Module):
     lam: Any
     depth: int = eqx.field(static=True)
 
-    def __init__(self, alpha: Any, lam: Any = 0.0, depth: int = 2):
+    def __init__(self, alpha: Any, lam: Any = 0.0, depth: Any = 2):
         self.alpha = real("alpha", alpha, lambda x: x > 0, "finite and > 0")
         self.lam = real("lam", lam, lambda x: x >= 0, "finite and ≥ 0")
         self.depth = integer("depth", depth, 2)

@@ -38,7 +38,7 @@ class Components(NamedTuple):
     std: np.ndarray
 
 
-def number(name: str, value: Any, ok: Callable[[np.ndarray], np.ndarray], allowed: str) -> float:
+def number(name: str, value: Any, ok: Callable[[Any], Any], allowed: str) -> float:
     """One real number, known now: a prior is not differentiated."""
     checked = real(name, value, ok, allowed)
     if np.ndim(checked):
@@ -100,7 +100,7 @@ class Bernoulli(Prior):
     p: float
     value: float
 
-    def __init__(self, p: float, value: float = 1.0):
+    def __init__(self, p: Any, value: Any = 1.0):
         self.p = probability("p", p)
         self.value = number("value", value, np.isfinite, "a finite number")
 
@@ -129,7 +129,7 @@ class Gaussian(Prior):
 
     std: float
 
-    def __init__(self, std: float = 1.0):
+    def __init__(self, std: Any = 1.0):
         self.std = number("std", std, lambda s: s > 0, "a number > 0")
 
     def mixture(self) -> Components:
@@ -143,7 +143,7 @@ class GaussBernoulli(Prior):
     p: float
     std: float
 
-    def __init__(self, p: float, std: float = 1.0):
+    def __init__(self, p: Any, std: Any = 1.0):
         self.p = probability("p", p)
         self.std = number("std", std, lambda s: s > 0, "a number > 0")
 

@@ -21,7 +21,7 @@ class Task(eqx.Module):
     sigma: Any
     prior: Prior
 
-    def __init__(self, delta: Any, sigma: Any, prior: Prior):
+    def __init__(self, delta: Any, sigma: Any, prior: Any):
         self.delta = real("delta", delta, lambda x: x > 0, "finite and > 0")
         self.sigma = real("sigma", sigma, lambda x: x >= 0, "finite and ≥ 0")
         if not isinstance(prior, Prior):

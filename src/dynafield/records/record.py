@@ -3,7 +3,7 @@
 import abc
 import dataclasses
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
@@ -69,7 +69,7 @@ class Record:
         return files.write(self.to_xarray(), type(self).__name__, path)
 
     @classmethod
-    def from_xarray(cls, data: xr.Dataset) -> Self:
+    def from_xarray(cls, data: xr.Dataset) -> "Record":
         """The result that `to_xarray` described."""
         try:
             task, net = read_problem(data)

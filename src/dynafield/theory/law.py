@@ -1,6 +1,7 @@
 r"""The limit law of one coordinate, (w, w*): \(y = w^* + \tau G\), \(w = \) response(y)."""
 
 import dataclasses
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -13,7 +14,10 @@ from dynafield.problem.mirror import MirrorMap
 from dynafield.problem.priors import Components
 from dynafield.theory.interpolating import curve
 
-__all__ = ["LimitLaw"]
+__all__ = ["LimitLaw", "Numbers"]
+
+Numbers = Any
+"""An array, or the NumPy scalar that arithmetic makes of one without axes."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +38,7 @@ class LimitLaw:
         """Standard deviation of y in each component of the prior."""
         return np.hypot(self.mixture.std, self.tau)
 
-    def respond(self, y: Float[ArrayLike, "..."]) -> np.ndarray:
+    def respond(self, y: Float[ArrayLike, "..."]) -> Numbers:
         """w of the observation y."""
         y = np.asarray(y, float)
         if self.case == "regularized":
@@ -46,7 +50,7 @@ class LimitLaw:
         )
         return np.asarray(self.mirror.weight(s))
 
-    def observe(self, w: Float[ArrayLike, "..."]) -> tuple[np.ndarray, np.ndarray]:
+    def observe(self, w: Float[ArrayLike, "..."]) -> tuple[Numbers, Numbers]:
         """The observation y behind w (from the right at w = 0), and dy/dw."""
         w = np.asarray(w, float)
         if self.case == "regularized":
@@ -57,30 +61,30 @@ class LimitLaw:
         y, stretch = w + self.second * self.mirror.dual(s), 1 + self.second / self.mirror.slope(s)
         return np.asarray(y), np.asarray(stretch)
 
-    def sample(self, n: int, seed: int | list[int]) -> tuple[np.ndarray, np.ndarray]:
+    def sample(self, n: int, seed: int | list[int]) -> tuple[Numbers, Numbers]:
         """n independent draws (w, w*)."""
         rng = np.random.default_rng(seed)
         which = rng.choice(len(self.mixture.weight), size=integer("n", n, 0), p=self.mixture.weight)
         w_star = self.mixture.mean[which] + self.mixture.std[which] * rng.standard_normal(n)
         return self.respond(w_star + self.tau * rng.standard_normal(n)), w_star
 
-    def density(self, w: Float[ArrayLike, "..."]) -> np.ndarray:
+    def density(self, w: Float[ArrayLike, "..."]) -> Numbers:
         """Density of the continuous part of the law of w; `atoms` holds the rest."""
         y, stretch = self.observe(w)
         return self.observed_density(y) * stretch
 
-    def observed_density(self, y: np.ndarray) -> np.ndarray:
+    def observed_density(self, y: Numbers) -> Numbers:
         """Density of the continuous part of the law of y."""
         smooth = self.width > 0
         t, m, p = self.width[smooth], self.mixture.mean[smooth], self.mixture.weight[smooth]
         standard = jnp.asarray((np.asarray(y)[..., None] - m) / t)
         return np.sum(p / t * np.asarray(normal_pdf(standard)), axis=-1)
 
-    def cdf(self, w: Float[ArrayLike, "..."]) -> np.ndarray:
+    def cdf(self, w: Float[ArrayLike, "..."]) -> Numbers:
         """P(w ≤ ·), atoms included."""
         return self.observed_cdf(self.observe(w)[0])
 
-    def observed_cdf(self, y: np.ndarray) -> np.ndarray:
+    def observed_cdf(self, y: Numbers) -> Numbers:
         """P(y ≤ ·)."""
         smooth = self.width > 0
         gap = np.asarray(y)[..., None] - self.mixture.mean

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
-from dynafield.theory.law import LimitLaw
+from dynafield.theory.law import LimitLaw, Numbers
 
 __all__ = ["PathRates"]
 
@@ -29,13 +29,13 @@ class PathRates:
         """The fraction of coordinates that end at zero."""
         return self.law.mass_at_zero
 
-    def edges(self, rate: Float[ArrayLike, "..."]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def edges(self, rate: Float[ArrayLike, "..."]) -> tuple[Numbers, Numbers, Numbers]:
         """|y| at which an active, and a zero, coordinate has this rate; and whether the latter exists."""
         shift = np.asarray(rate, float) * (1 + self.chi_w)
         theta = self.law.second
         return theta + shift, np.maximum(theta - shift, 0.0), shift <= theta
 
-    def cdf(self, rate: Float[ArrayLike, "..."]) -> np.ndarray:
+    def cdf(self, rate: Float[ArrayLike, "..."]) -> Numbers:
         """The fraction of coordinates no faster than `rate`."""
         rate = np.asarray(rate, float)
         outer, inner, partial = self.edges(np.maximum(rate, 0.0))
@@ -44,7 +44,7 @@ class PathRates:
         middle = np.where(partial, below(inner) - below(-inner), 0.0)
         return np.where(rate < 0, 0.0, total - middle)
 
-    def density(self, rate: Float[ArrayLike, "..."]) -> np.ndarray:
+    def density(self, rate: Float[ArrayLike, "..."]) -> Numbers:
         """Density of the rates; those of coordinates at zero end at λ."""
         rate = np.asarray(rate, float)
         outer, inner, partial = self.edges(np.maximum(rate, 0.0))

@@ -14,8 +14,10 @@ from dynafield.theory.batch import Batch, refine, solve_rows
 from dynafield.theory.kernels import Point, in_chunks, interpolating_points, regularized_points
 from dynafield.theory.pair import Parameters
 
-__all__ = ["ACCURACY", "CASES", "COUNTS", "Points", "admit", "check", "harmless", "solve_points"]
+__all__ = ["ACCURACY", "CASES", "COUNTS", "TARGET", "Points", "admit", "check", "harmless", "solve_points"]
 
+TARGET = 2e-12
+"""Estimated relative error of the averages above which more nodes are tried."""
 ACCURACY = 1e-10
 """Estimated relative error of the averages above which a result is refused."""
 COUNTS = (64, 256, 1024)
@@ -87,7 +89,7 @@ def solve_interpolating(batch: Batch, p: Parameters) -> Point:
         return in_chunks(interpolating_points, (p,), (batch.mixture, batch.depth, count), cells)
 
     return with_silence(
-        partial(refine, at, COUNTS, lambda point: point.found & (point.error < ACCURACY)),
+        partial(refine, at, COUNTS, lambda point: point.found & (point.error < TARGET)),
         p,
         silence,
         batch.components,

@@ -8,7 +8,7 @@ import numpy as np
 
 from dynafield.theory.batch import Batch, refine, solve_rows
 from dynafield.theory.kernels import Point, Speed, in_chunks, rates_above, rates_below
-from dynafield.theory.points import ACCURACY, COUNTS, Points, harmless
+from dynafield.theory.points import ACCURACY, COUNTS, TARGET, Points, harmless
 from dynafield.theory.rate_equations import Slopes, above
 
 __all__ = ["Speeds", "large_alpha", "small_alpha", "solve_speeds"]
@@ -24,9 +24,9 @@ class Speeds(NamedTuple):
     interpolating: Speed | None
 
 
-def good(speed: Speed) -> Any:
+def good(speed: Speed, error: float = ACCURACY) -> Any:
     """Rows whose rate was found and is resolved."""
-    return speed.rate.found & (speed.rate.error < ACCURACY)
+    return speed.rate.found & (speed.rate.error < error)
 
 
 def solve_speeds(batch: Batch, points: Points) -> Speeds:
@@ -39,14 +39,15 @@ def solve_speeds(batch: Batch, points: Points) -> Speeds:
     def over(count, p):
         return in_chunks(rates_above, (p,), (batch.mixture, batch.depth, count), count * components)
 
+    fine = partial(good, error=TARGET)
     interpolating = None
     if points.interpolating is not None:
         one, zero = jnp.ones(()), jnp.zeros(())
         at_rest = Point(one, one, one, one > 0, zero, zero, zero)
         rows, safe_rows = (batch.p, points.interpolating), (harmless(), at_rest)
-        solve = partial(refine, below, COUNTS, good)
+        solve = partial(refine, below, COUNTS, fine)
         interpolating = solve_rows(solve, points.masks["interpolating"], rows, safe_rows)
-    solve = partial(refine, over, FINE_COUNTS, good)
+    solve = partial(refine, over, FINE_COUNTS, fine)
     ridgeless = solve_rows(solve, points.masks["ridgeless"], batch.p, harmless(delta=2.0))
     return Speeds(ridgeless, interpolating)
 
@@ -72,7 +73,7 @@ def small_alpha(batch: Batch) -> Any:
     law = Slopes(*map(jnp.asarray, (prior.weight, prior.mean, kappa, kappa - kappa.min())))
 
     def limit(delta):
-        return above(delta, lambda x: (law, kappa.min())).gamma
+        return above(delta, lambda x: (law, jnp.min(law.kappa))).gamma
 
     applies = (p.sigma == 0) & (p.delta > 1)
     delta = jnp.where(applies, p.delta, 2.0)

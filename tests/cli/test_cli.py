@@ -1,0 +1,165 @@
+"""The command line as a user runs it: real processes for the doors, the runner for the rest."""
+
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+from typer.testing import CliRunner
+
+import dynafield as df
+from dynafield.cli import main
+
+DYNAFIELD = [sys.executable, "-c", "from dynafield.cli.main import run; run()"]
+
+
+def call(*arguments, **options):
+    return subprocess.run(
+        [*DYNAFIELD, *arguments], capture_output=True, text=True, timeout=120, check=False, **options
+    )
+
+
+def invoke(*arguments):
+    """The command in this process; exceptions pass through."""
+    return CliRunner().invoke(main.app, arguments, catch_exceptions=False)
+
+
+def test_one_problem_prints_a_block():
+    done = call("limit", "--lam", "0.1")
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert "C_w          0.01916405236" in done.stdout
+
+
+def test_json_is_json():
+    answer = json.loads(invoke("limit", "--json").stdout)
+    assert answer["result"]["test_error"] == pytest.approx(0.0618006290, abs=6e-11)
+    assert answer["result"]["chi_w"] is None  # infinite
+    assert answer["parameters"] == dict(
+        delta=0.5, sigma=0.1, alpha=0.5, lam=0.0, depth=2, prior="Bernoulli(p=0.1, value=1.0)"
+    )
+
+
+def test_lists_make_a_grid_with_a_table_a_file_and_a_picture(tmp_path):
+    out, picture = tmp_path / "r.nc", tmp_path / "r.png"
+    done = invoke(
+        "rate", "--alpha", "0.1:1:3:log", "--delta", "0.5,2", "--out", str(out), "--plot", str(picture)
+    )
+    lines = done.stdout.strip().splitlines()
+    assert lines[-7].split()[:4] == ["delta", "alpha", "case", "gamma"]
+    assert lines[-6].split()[:3] == ["0.5", "0.1", "interpolating"]
+    assert df.load(out).gamma.shape == (2, 3)
+    assert picture.stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("bernoulli:0.1", df.Bernoulli(0.1)),
+        ("bernoulli:0.1,2", df.Bernoulli(0.1, 2.0)),
+        ("gaussian:2", df.Gaussian(2.0)),
+        ("gauss-bernoulli:0.2", df.GaussBernoulli(0.2)),
+        ("discrete:-1@0.25,0@0.75", df.Discrete([-1.0, 0.0], [0.25, 0.75])),
+    ],
+)
+def test_priors_by_name(text, expected):
+    from dynafield.cli.options import read_prior
+
+    assert repr(read_prior(text)) == repr(expected)
+
+
+def test_a_prior_from_a_file(tmp_path):
+    from dynafield.cli.options import read_prior
+
+    (tmp_path / "w.txt").write_text("0\n1\n1\n")
+    assert read_prior(f"empirical:{tmp_path / 'w.txt'}").second_moment == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--alpha", "-1"], "error: alpha must be finite and > 0, got -1"),
+        (["--alpha", "x"], "error: alpha must be a number, got 'x'"),
+        (["--alpha", "1:2"], "error: alpha range must be"),
+        (["--alpha", "0:2:5:log"], "positive ends"),
+        (["--alpha", "1:2:0"], "count ≥ 1"),
+        (["--delta", "1"], "error: delta must not be 1"),
+        (["--prior", "poisson:3"], "error: prior must be bernoulli:P"),
+        (["--prior", "empirical:/nowhere"], "error: prior empirical:FILE must name a readable file"),
+        (["--depth", "3", "--lam", "1"], "error: lam must be 0 at depth 3"),
+        (["--out", "/nowhere/x.nc"], "error: path must be in an existing folder"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_two(arguments, text, capsys):
+    status = main.guarded(lambda: main.app(["limit", *arguments], standalone_mode=False))
+    captured = capsys.readouterr()
+    assert status == 2
+    assert text in captured.err
+    assert captured.err.count("\n") == 1
+    assert "Traceback" not in captured.err
+
+
+def test_numerical_failure_is_status_one(monkeypatch, capsys):
+    monkeypatch.setattr("dynafield.theory.points.COUNTS", (16, 16))
+    assert main.guarded(lambda: main.app(["limit", "--alpha", "1e-6"], standalone_mode=False)) == 1
+    assert "error: the fixed point was not found" in capsys.readouterr().err
+
+
+def test_interruption_is_quiet(capsys):
+    def command():
+        raise KeyboardInterrupt
+
+    assert main.guarded(command) == 130
+    assert capsys.readouterr().err == "interrupted\n"
+
+
+def test_help_loads_nothing_heavy():
+    """No wall clock: the modules that cost seconds must simply not be there."""
+    code = (
+        "import sys\nsys.argv = ['dynafield', '--help']\nfrom dynafield.cli.main import run\n"
+        "try:\n    run()\nexcept SystemExit as stop:\n    assert stop.code == 0\n"
+        "heavy = {'jax', 'numpy', 'xarray', 'matplotlib', 'equinox', 'scipy'} & set(sys.modules)\nassert not heavy, heavy"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "limit" in done.stdout
+
+
+def test_version():
+    assert invoke("--version").stdout.strip() == f"dynafield {df.__version__}"
+
+
+def test_reproduce_makes_figures_with_their_data(tmp_path):
+    done = invoke("reproduce", "--out", str(tmp_path / "deep" / "out"))
+    assert done.exit_code == 0
+    made = sorted(p.name for p in (tmp_path / "deep" / "out").iterdir())
+    assert made == [f"{name}.{e}" for name in ("fixed-points", "rates-theory") for e in ("nc", "pdf", "png")]
+    for path in made:
+        assert path in done.stdout
+    rate = df.load(tmp_path / "deep" / "out" / "rates-theory.nc")
+    assert rate.gamma.shape == (2, 201)
+
+
+def test_reproduce_refuses_unknown_figures(capsys):
+    status = main.guarded(lambda: main.app(["reproduce", "mona-lisa"], standalone_mode=False))
+    assert status == 2
+    assert "figure must be one of rates-theory, fixed-points, got 'mona-lisa'" in capsys.readouterr().err
+
+
+def test_a_second_command_finds_compiled_code(tmp_path):
+    """The cache is filled by the first command and used, in silence, by the second."""
+    import os
+
+    env = os.environ | {"XDG_CACHE_HOME": str(tmp_path)}
+    env.pop("JAX_COMPILATION_CACHE_DIR", None)
+    call("limit", env=env)
+    kept = {p: p.stat().st_mtime for p in tmp_path.rglob("*-cache")}
+    assert kept
+    time.sleep(0.01)
+    done = call("limit", "--alpha", "0.3", env=env)
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert {p: p.stat().st_mtime for p in tmp_path.rglob("*-cache")} == kept

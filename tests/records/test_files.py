@@ -1,0 +1,132 @@
+"""Results survive saving and loading; other files are refused with a reason."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import dynafield as df
+
+NET = df.DiagonalNetwork
+RESULTS = {
+    "one": lambda: df.fixed_point(df.Task(0.5, 0.1, df.Bernoulli(0.1)), NET(0.5)),
+    "grid": lambda: df.fixed_point(
+        df.Task(np.array([0.5, 2.0, 3.0]), 0.1, df.Discrete([-1, 0, 2], [0.2, 0.5, 0.3])),
+        NET(np.array([[0.1], [0.2]]), np.array([0.0, 0.0, 0.2])),
+    ),
+    "single": lambda: df.fixed_point(df.Task(0.5, 0.1, df.Bernoulli(0.1)), NET(np.array([0.5]))),
+    "rate": lambda: df.convergence_rate(
+        df.Task(2.0, 0.1, df.GaussBernoulli(0.1)), NET(np.array([0.1, 0.2]), depth=3)
+    ),
+    "decay": lambda: df.convergence_rate(df.Task(2.0, 0.1, df.Empirical([0.0, 1.0])), NET(0.1, 0.2)),
+    "tradeoff": lambda: df.tradeoff(df.Task(0.5, 0.1, df.Gaussian(2.0)), np.array([0.1, 1.0])),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_round_trip_is_exact(name, tmp_path):
+    result = RESULTS[name]()
+    back = df.load(result.save(tmp_path / "x.nc"))
+    assert type(back) is type(result)
+    assert back.shape == result.shape
+    assert repr(back) == repr(result)
+    for quantity in result.quantities():
+        np.testing.assert_array_equal(getattr(back, quantity), getattr(result, quantity))
+        assert np.shape(getattr(back, quantity)) == np.shape(getattr(result, quantity))
+    for part in ("delta", "sigma"):
+        np.testing.assert_array_equal(getattr(back.task, part), getattr(result.task, part))
+    assert repr(back.task.prior) == repr(result.task.prior)
+    assert back.net.depth == result.net.depth
+
+
+def test_the_file_repeats_the_computation(tmp_path):
+    result = RESULTS["grid"]()
+    back = df.load(result.save(tmp_path / "x.nc"))
+    np.testing.assert_array_equal(df.fixed_point(back.task, back.net).C_w, result.C_w)
+    np.testing.assert_array_equal(back.sample(5, seed=3)[0], result.sample(5, seed=3)[0])
+
+
+def test_any_xarray_user_can_open_it(tmp_path):
+    path = RESULTS["rate"]().save(tmp_path / "x.nc")
+    with xr.open_dataset(path) as data:
+        assert data.gamma.dims == ("alpha",)
+        assert data.alpha.values.tolist() == [0.1, 0.2]
+        assert float(data.delta) == 2.0
+        assert data.attrs["dynafield_version"] == df.__version__
+        assert data.attrs["depth"] == 3
+        assert "rate" in data.gamma.attrs["long_name"]
+
+
+class TwoPoint(df.Prior):
+    """A prior of the user's own."""
+
+    gap: float
+
+    def mixture(self) -> df.Components:
+        return df.Components(np.array([0.5, 0.5]), np.array([0.0, self.gap]), np.zeros(2))
+
+
+def test_a_foreign_prior_comes_back_as_its_mixture(tmp_path):
+    result = df.fixed_point(df.Task(0.5, 0.1, TwoPoint(2.0)), NET(0.5))
+    back = df.load(result.save(tmp_path / "x.nc"))
+    assert isinstance(back.task.prior, df.GaussianMixture)
+    assert df.fixed_point(back.task, back.net).C_w == result.C_w
+
+
+def damage_number(path):
+    import h5py
+
+    with h5py.File(path, "r+") as f:
+        f["test_error"][...] = 0.25
+
+
+def drop_variable(path):
+    import h5py
+
+    with h5py.File(path, "r+") as f:
+        del f["C_w"]
+
+
+def truncate(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+@pytest.mark.parametrize(
+    ("spoil", "text"),
+    [
+        (damage_number, "damaged: its content does not match its fingerprint"),
+        (drop_variable, "damaged"),
+        (truncate, "not a netCDF-4 file that can be read, or is damaged"),
+        (lambda path: path.write_text("hello"), "not a netCDF-4 file"),
+        (lambda path: path.unlink(), "path must be an existing file"),
+        (
+            lambda path: xr.Dataset({"a": 1}).to_netcdf(path, engine="h5netcdf"),
+            "was not written by dynafield",
+        ),
+    ],
+)
+def test_spoilt_files_are_refused(spoil, text, tmp_path):
+    path = RESULTS["one"]().save(tmp_path / "x.nc")
+    spoil(path)
+    with pytest.raises(df.FileError, match=text):
+        df.load(path)
+
+
+def test_a_result_of_a_later_version_is_named(tmp_path):
+    from dynafield.records import files
+
+    path = files.write(RESULTS["one"]().to_xarray(), "TimeMachine", tmp_path / "x.nc")
+    with pytest.raises(df.FileError, match="holds a 'TimeMachine', written by dynafield .* does not know"):
+        df.load(path)
+
+
+def test_a_missing_folder_is_named(tmp_path):
+    with pytest.raises(df.FileError, match="path must be in an existing folder"):
+        RESULTS["one"]().save(tmp_path / "none" / "x.nc")
+
+
+def test_text_and_html_say_what_matters():
+    result = RESULTS["one"]()
+    assert "test_error   0.06180062899" in repr(result)
+    assert "<td" in result._repr_html_()
+    assert "0.06180062899" in result._repr_html_()
+    assert "[2×3]" in repr(RESULTS["grid"]())

@@ -1,0 +1,251 @@
+"""Fixed points: closed forms, limits, laws, batches, gradients, refusals."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dynafield as df
+from dynafield.theory import kernels
+
+NET = df.DiagonalNetwork
+
+
+def test_ridgeless_is_explicit():
+    point = df.fixed_point(df.Task(4.0, 0.3, df.Gaussian(2.0)), NET(0.2, depth=5))
+    assert (point.case, point.C_w, point.chi_w) == ("ridgeless", pytest.approx(0.03), pytest.approx(1 / 3))
+    assert point.train_error == pytest.approx(0.75 * 0.09)
+    assert point.test_error == pytest.approx(0.12)
+
+
+def test_no_noise_and_enough_data_recover_the_target():
+    point = df.fixed_point(df.Task(1.5, 0.0, df.Bernoulli(0.3)), NET(0.2))
+    assert (point.C_w, point.test_error, point.train_error) == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("prior", [df.Bernoulli(0.1), df.Gaussian(0.5), df.GaussBernoulli(0.2, 2.0)])
+def test_large_scale_is_the_minimum_norm_solution(prior):
+    """C_w = (1-δ)ρ² + σ²δ/(1-δ), approached like α^-4 (so α = 1000 leaves 1e-12)."""
+    delta, sigma = 0.4, 0.3
+    point = df.fixed_point(df.Task(delta, sigma, prior), NET(1e3))
+    exact = (1 - delta) * prior.second_moment + sigma**2 * delta / (1 - delta)
+    assert point.C_w == pytest.approx(exact, rel=1e-11)
+    assert point.R_w == pytest.approx(1e6 * (1 - delta) / delta, rel=1e-11)
+
+
+def test_strong_decay_kills_every_weight():
+    point = df.fixed_point(df.Task(0.5, 0.1, df.Bernoulli(0.1)), NET(1.0, 50.0))
+    assert point.C_w == pytest.approx(0.1, rel=1e-14)
+    assert point.chi_w == pytest.approx(0, abs=1e-14)
+    assert point.mass_at_zero == pytest.approx(1, abs=1e-14)
+
+
+def test_weak_decay_with_enough_data_is_least_squares():
+    """λ → 0 at δ > 1 tends to the ridgeless end, linearly in λ."""
+    task = df.Task(2.0, 0.5, df.Gaussian(1.0))
+    gaps = [df.fixed_point(task, NET(1.0, lam)).C_w - 0.25 for lam in (1e-4, 1e-5)]
+    assert gaps[1] / gaps[0] == pytest.approx(0.1, rel=1e-3)
+
+
+def test_weak_decay_meets_small_scale():
+    """δ < 1: λ → 0 of the lasso and α → 0 of interpolation are both basis pursuit."""
+    task = df.Task(0.5, 0.1, df.Bernoulli(0.1))
+    lasso = df.fixed_point(task, NET(1.0, 1e-6)).C_w
+    gaps = np.array([df.fixed_point(task, NET(alpha)).C_w - lasso for alpha in (1e-35, 1e-140)])
+    # the approach is logarithmic, in 1/log(1/α): a factor 4, and log log corrections
+    assert abs(gaps[0]) < 0.003 * lasso
+    assert gaps[1] / gaps[0] == pytest.approx(0.25, abs=0.08)
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+def test_the_double_descent_peak(side):
+    """Near δ = 1 the minimum-norm error is σ²/|1-δ| to leading order, on both sides."""
+    delta = 1 + side * 1e-3
+    point = df.fixed_point(df.Task(delta, 0.5, df.Gaussian(1.0)), NET(100.0))
+    exact = 0.25 * delta / (1 - delta) + (1 - delta) if side < 0 else 0.25 / (delta - 1)
+    assert point.C_w == pytest.approx(exact, rel=1e-7)  # α^-4 = 1e-8 from the limit, times 10
+
+
+@pytest.mark.parametrize("sigma", [0.0, 0.5])
+@pytest.mark.parametrize("lam", [0.0, 0.3])
+def test_no_signal(sigma, lam):
+    """w* = 0: nothing to learn; with no noise either, the network stays where it is."""
+    point = df.fixed_point(df.Task(0.5, sigma, df.Bernoulli(0.0)), NET(0.7, lam))
+    assert (point.C_w == 0.0) == (sigma == 0.0)
+    if sigma == 0:
+        assert point.test_error == 0.0
+        assert df.convergence_rate(df.Task(0.5, sigma, df.Bernoulli(0.0)), NET(0.7)).gamma == pytest.approx(
+            0.49 * (1 - 2**0.5) ** 2, rel=1e-12
+        )
+
+
+def test_depth_two_is_the_limit_of_its_own_formulas():
+    """The fixed point at depths 2, 3, 4 orders as the potentials do: deeper is sparser here."""
+    task = df.Task(0.5, 0.0, df.Bernoulli(0.1))
+    errors = [df.fixed_point(task, NET(0.3, depth=depth)).C_w for depth in (2, 3, 4)]
+    assert errors[0] > errors[1] > errors[2] > 0
+
+
+LAWS = [
+    (df.Task(0.5, 0.1, df.Bernoulli(0.1)), NET(0.5, 0.1)),
+    (df.Task(2.0, 0.3, df.GaussBernoulli(0.3)), NET(0.5)),
+    (df.Task(0.5, 0.1, df.Discrete([-1, 0, 2], [0.2, 0.5, 0.3])), NET(0.3)),
+    (df.Task(0.4, 0.2, df.Gaussian(1.0)), NET(0.6, depth=4)),
+]
+
+
+@pytest.mark.parametrize(("task", "net"), LAWS, ids=["lasso", "ridgeless", "deep 2", "deep 4"])
+def test_the_law_is_one_law(task, net):
+    """Samples, density, distribution function and C_w all describe the same law."""
+    point = df.fixed_point(task, net)
+    n = 200_000
+    w, w_star = point.sample(n, seed=5)
+    square = (w - w_star) ** 2
+    assert abs(square.mean() - point.C_w) < 4 * square.std() / np.sqrt(n)
+    places = np.quantile(w, [0.05, 0.3, 0.7, 0.9, 0.99])
+    fractions = (w[:, None] <= places).mean(0)
+    bound = 4 * np.sqrt(fractions * (1 - fractions) / n) + 1 / n
+    assert np.all(np.abs(point.cdf(places) - fractions) < bound)
+    x = np.linspace(-12, 12, 240_002)  # even count: the atom's edge at 0 falls between nodes
+    total = np.trapezoid(point.density(x), x) + sum(point.law().atoms.values())
+    assert total == pytest.approx(1, abs=2e-6)  # trapezoid across the jump at 0: step × jump / 2
+    slope = (point.cdf(0.4 + 1e-5) - point.cdf(0.4 - 1e-5)) / 2e-5
+    assert slope == pytest.approx(point.density(0.4), rel=1e-7)
+
+
+def test_the_atom_at_zero_is_exact():
+    task, net = LAWS[0]
+    point = df.fixed_point(task, net)
+    active = task.delta * point.chi_w / (1 + point.chi_w)  # eq:fix_case1 says so
+    assert point.mass_at_zero == pytest.approx(1 - active, rel=1e-13)
+    assert point.cdf(0.0) - point.cdf(-1e-14) == pytest.approx(point.mass_at_zero, rel=1e-12)
+    w, _ = point.sample(50_000, seed=1)
+    assert abs((w == 0).mean() - point.mass_at_zero) < 4 * np.sqrt(0.25 / 50_000)
+
+
+def test_point_masses_without_noise():
+    law = df.fixed_point(df.Task(2.0, 0.0, df.Discrete([-1, 0, 2], [0.2, 0.5, 0.3])), NET(0.3)).law()
+    assert law.atoms == {-1.0: 0.2, 0.0: 0.5, 2.0: 0.3}
+    assert law.density(0.5) == 0
+    assert law.cdf(np.array([-1.1, -1.0, 0.0, 3.0])).tolist() == pytest.approx([0, 0.2, 0.7, 1.0])
+
+
+def test_arrays_broadcast_and_cases_mix():
+    task = df.Task(np.array([0.5, 2.0, 0.3]), 0.1, df.Bernoulli(0.1))
+    net = NET(np.array([[0.1], [1.0]]), np.array([0.0, 0.0, 0.2]))
+    many = df.fixed_point(task, net)
+    assert many.test_error.shape == many.case.shape == (2, 3)
+    for i, j in np.ndindex(2, 3):
+        one = df.fixed_point(
+            df.Task(float(task.delta[j]), 0.1, task.prior), NET(float(net.alpha[i, 0]), float(net.lam[j]))
+        )
+        assert many.case[i, j] == one.case
+        assert many.test_error[i, j] == pytest.approx(one.test_error, rel=1e-12)
+    w, w_star = many.sample(7, seed=0)
+    assert w.shape == w_star.shape == (2, 3, 7)
+    assert many.density(np.zeros(4)).shape == (2, 3, 4)
+
+
+def test_a_large_empirical_prior_fits_in_memory():
+    """2,000 atoms at the quantiles of a Gaussian: they miss its tails, an error of order 1/n."""
+    from scipy.stats import norm
+
+    atoms = norm.ppf((np.arange(2000) + 0.5) / 2000)
+    task = df.Task(np.array([0.4, 0.5, 0.6]), 0.3, df.Empirical(atoms / atoms.std()))
+    exact = df.fixed_point(df.Task(np.array([0.4, 0.5, 0.6]), 0.3, df.Gaussian(1.0)), NET(0.5))
+    np.testing.assert_allclose(df.fixed_point(task, NET(0.5)).C_w, exact.C_w, rtol=5e-4)
+
+
+POINTS = [(0.5, 0.1, 0.5, 0.0), (2.0, 0.1, 0.5, 0.0), (0.5, 0.1, 0.5, 0.1), (0.3, 0.7, 0.01, 0.0)]
+
+
+@pytest.mark.parametrize("where", POINTS, ids=str)
+@pytest.mark.parametrize("prior", [df.Bernoulli(0.1), df.GaussBernoulli(0.2)], ids=["atoms", "gauss"])
+def test_gradients_agree_with_finite_differences(where, prior):
+    def error(delta, sigma, alpha, lam):
+        return df.fixed_point(df.Task(delta, sigma, prior), NET(alpha, lam)).test_error
+
+    arguments = (0, 1, 2, 3) if where[3] else (0, 1, 2)
+    exact = jax.grad(error, arguments)(*where)
+    for i, slope in zip(arguments, exact, strict=True):
+        step = 1e-4 * where[i]
+        moved = [np.array(where) + sign * step * np.eye(4)[i] for sign in (1, -1)]
+        ahead, behind = (error(*map(float, x)) for x in moved)
+        assert float(slope) == pytest.approx((ahead - behind) / (2 * step), rel=1e-5, abs=1e-9)
+
+
+def test_gradients_flow_through_batches_jit_and_vmap(sparse):
+    def total(alphas):
+        return jnp.sum(df.fixed_point(sparse, NET(alphas)).test_error)
+
+    alphas = jnp.array([0.1, 0.5, 2.0])
+    one_by_one = [jax.grad(lambda a: df.fixed_point(sparse, NET(a)).test_error)(a) for a in alphas]
+    np.testing.assert_allclose(jax.grad(total)(alphas), one_by_one, rtol=1e-12)
+    np.testing.assert_allclose(jax.jit(jax.grad(total))(alphas), one_by_one, rtol=1e-11)
+    mapped = jax.vmap(lambda a: df.fixed_point(sparse, NET(a)).test_error)(alphas)
+    np.testing.assert_allclose(mapped, df.fixed_point(sparse, NET(alphas)).test_error, rtol=1e-11)
+
+
+def test_traced_problems_without_an_answer_are_nan():
+    error = jax.jit(lambda d: df.fixed_point(df.Task(d, 0.1, df.Bernoulli(0.1)), NET(0.5)).test_error)
+    assert np.isnan(error(1.0))
+    assert float(error(0.5)) == pytest.approx(0.0618006290, abs=6e-11)
+    assert float(error(2.0)) == pytest.approx(0.02, rel=1e-13)
+
+
+def test_new_values_reuse_the_compiled_code(sparse):
+    df.fixed_point(sparse, NET(0.5))
+    before = kernels.interpolating_points._cache_size()
+    df.fixed_point(df.Task(0.31, 0.22, df.Bernoulli(0.4, 2.0)), NET(0.77))
+    df.fixed_point(df.Task(0.62, 0.0, df.Discrete([1.0, -1.0], [0.5, 0.5])), NET(1.3))
+    assert kernels.interpolating_points._cache_size() == before
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.floats(0.02, 50).filter(lambda d: abs(d - 1) > 1e-3),
+    st.floats(0, 10),
+    st.floats(-6, 3),
+    st.one_of(st.just(0.0), st.floats(-6, 2).map(lambda x: 10**x)),
+    st.sampled_from([df.Bernoulli(0.1), df.Gaussian(1.0)]),
+)
+def test_every_problem_in_range_has_a_sane_answer(delta, sigma, log_alpha, lam, prior):
+    point = df.fixed_point(df.Task(delta, sigma, prior), NET(10**log_alpha, lam))
+    assert point.C_w >= 0
+    assert point.test_error >= sigma**2
+    assert 0 <= point.train_error <= point.test_error * (1 + 1e-12)
+    assert point.tau**2 * delta == pytest.approx(point.test_error, rel=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("task", "net", "text"),
+    [
+        (dict(delta=1.0), {}, "delta must not be 1 when lam is 0"),
+        (dict(delta=np.array([0.5, 1.0])), {}, "delta must not be 1 when lam is 0"),
+        ({}, dict(depth=3, lam=0.1), "lam must be 0 at depth 3, got 0.1: .* follow the path with solve"),
+        (dict(delta=np.ones(2)), dict(alpha=np.ones(3)), r"must broadcast .* delta \(2,\), alpha \(3,\)"),
+    ],
+)
+def test_what_has_no_answer_is_refused_before_any_work(task, net, text, monkeypatch):
+    def never(*_):
+        raise AssertionError("computed something")
+
+    monkeypatch.setattr("dynafield.theory.points.in_chunks", never)
+    task = df.Task(**dict(delta=0.5, sigma=0.1, prior=df.Bernoulli(0.1)) | task)
+    with pytest.raises(ValueError, match=text):
+        df.fixed_point(task, NET(**dict(alpha=0.5) | net))
+
+
+def test_delta_one_with_decay_is_fine():
+    assert df.fixed_point(df.Task(1.0, 0.1, df.Bernoulli(0.1)), NET(0.5, 0.1)).C_w > 0
+
+
+def test_lost_precision_is_an_error_not_a_number(monkeypatch, sparse):
+    """With too few nodes allowed, the check of the quadrature speaks up."""
+    monkeypatch.setattr("dynafield.theory.points.COUNTS", (16, 16))
+    with pytest.raises(
+        df.SolveError, match=r"fixed point was not found to 1e-10 at delta=0.5, .*alpha=1e-06"
+    ):
+        df.fixed_point(sparse, NET(1e-6))
