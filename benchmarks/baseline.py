@@ -7,6 +7,7 @@ are tight; scalar mathematics uses `math`. Everything is written from the defini
 parametrization of its own (q = log(u/v)).
 """
 
+import itertools
 import math
 from functools import partial
 
@@ -64,10 +65,10 @@ def average(function, alpha, depth, response, mean, width, marks=()):
     edges = sorted({*edges, *(m for m in marks if edges[0] < m < edges[-1])})
     # long flat stretches hide the bend at their end from quad: cut them
     cuts = [edges[0]]
-    for a, b in zip(edges[:-1], edges[1:], strict=True):
+    for a, b in itertools.pairwise(edges):
         pieces = max(1, math.ceil((b - a) / 6.0))
         cuts += [a + (b - a) * (k + 1) / pieces for k in range(pieces)]
-    return math.fsum(quad(integrand, a, b, **QUAD)[0] for a, b in zip(cuts[:-1], cuts[1:], strict=True))
+    return math.fsum(quad(integrand, a, b, **QUAD)[0] for a, b in itertools.pairwise(cuts))
 
 
 def over_prior(prior, tau, one):
@@ -139,8 +140,7 @@ def regularized(delta, sigma, prior, lam):
             return function(g) * math.exp(-0.5 * g * g) / math.sqrt(2 * math.pi)
 
         return math.fsum(
-            quad(weighted, a, b, **QUAD | dict(epsabs=1e-300))[0]
-            for a, b in zip(cuts[:-1], cuts[1:], strict=True)
+            quad(weighted, a, b, **QUAD | dict(epsabs=1e-300))[0] for a, b in itertools.pairwise(cuts)
         )
 
     def passing(tau, theta):

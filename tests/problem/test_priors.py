@@ -1,5 +1,7 @@
 """Priors: moments, averages, samples, refusals, and one written outside the package."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -87,7 +89,7 @@ def test_a_prior_of_the_users_own():
             return (np.sign(y) * max(abs(y) - theta, 0) - w) ** 2 * norm.pdf(g)
 
         cuts = sorted({-9.0, 9.0, *np.clip([(theta - w) / tau, (-theta - w) / tau], -9, 9)})
-        return sum(quad(error, a, b, epsrel=1e-10)[0] for a, b in zip(cuts[:-1], cuts[1:], strict=True))
+        return sum(quad(error, a, b, epsrel=1e-10)[0] for a, b in itertools.pairwise(cuts))
 
     assert over_density(square) == pytest.approx(point.C_w, rel=1e-8)
     assert point.test_error == pytest.approx(point.C_w + sigma**2)

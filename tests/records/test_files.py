@@ -115,7 +115,7 @@ def test_a_result_of_a_later_version_is_named(tmp_path):
     from dynafield.records import files
 
     path = files.write(RESULTS["one"]().to_xarray(), "TimeMachine", tmp_path / "x.nc")
-    with pytest.raises(df.FileError, match="holds a 'TimeMachine', written by dynafield .* does not know"):
+    with pytest.raises(df.FileError, match=r"holds a 'TimeMachine', written by dynafield .* does not know"):
         df.load(path)
 
 

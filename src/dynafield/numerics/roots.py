@@ -19,7 +19,7 @@ def bracketed_newton(
     start: Float[Array, "*shape"],
     carry: Any = None,
     tol: float = 4 * EPS,
-    max_steps: int = 200,
+    max_steps: int = 100,
 ) -> tuple[Float[Array, "*shape"], Any, Bool[Array, "*shape"]]:
     """Root of an increasing function in `[lo, hi]`, element by element.
 
@@ -45,15 +45,16 @@ def bracketed_newton(
         new = jnp.where((value == 0) | done, x, new)
         moved = jnp.abs(new - x)
         small = tol * (1.0 + jnp.abs(x))
-        # a NaN never counts as converged; the caller sees it in the flag
-        done = done | (jnp.isfinite(value) & ((moved <= small) | (hi - lo <= small)))
-        return new, lo, hi, moved, carry, done, count + 1
+        lost = jnp.isnan(value) & ~done  # stops too, as NaN, which the flag reports
+        done = done | (moved <= small) | (hi - lo <= small) | lost
+        return new + jnp.where(lost, jnp.nan, 0.0), lo, hi, moved, carry, done, count + 1
 
     start = jnp.clip(start, lo, hi)
     done = jnp.zeros(jnp.shape(start), bool)
     state = (start, lo, hi, 2.0 * (hi - lo), carry, done, 0)
     x, *_, carry, done, _ = jax.lax.while_loop(unfinished, step, state)
-    return x, carry, done
+    x = jnp.asarray(x)
+    return x, carry, done & jnp.isfinite(x)
 
 
 def newton_correction(

@@ -73,17 +73,15 @@ class MirrorMap(eqx.Module):
             return log_cosh(s)
         return log_cosh((1 + self.c) * s) + (1 + self.c) / self.c * log_cosh(self.c * s)
 
+    def log_slope(self, s: Float[Array, "*s"]) -> Float[Array, "*s"]:
+        """log κ(s): ratios of slopes by their logarithms neither under- nor overflow."""
+        return (2 * self.depth - 2) * jnp.log(self.alpha) + self.log_slope_ratio(s)
+
     def slope(self, s: Float[Array, "*s"]) -> Float[Array, "*s"]:
         """κ(s) = dw/dΦ."""
         if self.depth == 2:
             return self.slope_at_zero * jnp.cosh(s)
         return self.slope_at_zero * jnp.exp(self.log_slope_ratio(s))
-
-    def excess_slope(self, s: Float[Array, "*s"]) -> Float[Array, "*s"]:
-        """κ(s) - κ(0), with small relative error at small s."""
-        if self.depth == 2:
-            return 2.0 * self.slope_at_zero * jnp.sinh(0.5 * s) ** 2
-        return self.slope_at_zero * jnp.expm1(self.log_slope_ratio(s))
 
     def coordinate_of_dual(self, dual: Float[Array, "*s"]) -> Float[Array, "*s"]:
         """s(Φ); NaN outside the interval of Φ."""

@@ -76,6 +76,15 @@ class Prior(eqx.Module):
         weight, mean, std = self.mixture()
         return float(np.sum(weight * (mean**2 + std**2)))
 
+    def __repr__(self) -> str:
+        def short(value):
+            if np.ndim(value) == 0:
+                return repr(value)
+            return str(np.asarray(value).tolist()) if np.size(value) <= 6 else f"<{np.size(value)} numbers>"
+
+        fields = ", ".join(f"{name}={short(value)}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({fields})"
+
     def sample(self, n: int, seed: int) -> np.ndarray:
         """n independent draws."""
         weight, mean, std = self.mixture()

@@ -55,7 +55,8 @@ def read_problem(data: xr.Dataset) -> tuple[Task, DiagonalNetwork]:
     values = {}
     for name in PARAMETERS:
         stored = data[name]
-        own = [stored.sizes.get(axis, 1) for axis in axes]
-        values[name] = stored.values.reshape(own) if stored.ndim else stored.item()
+        first = min((axes.index(axis) for axis in stored.dims), default=len(axes))
+        own = [stored.sizes.get(axis, 1) for axis in axes[first:]]
+        values[name] = stored.values.reshape(own) if own else stored.item()
     task = Task(values["delta"], values["sigma"], read_prior(data))
     return task, DiagonalNetwork(values["alpha"], values["lam"], int(data.attrs["depth"]))

@@ -89,10 +89,10 @@ def refine(
 ) -> Any:
     """`solve(count, rows)` with the first of `counts`; rows that are not `good` again with the next.
 
-    Where values are traced there is nothing to look at, and the middle count serves all.
+    Where values are traced there is nothing to look at, and the second count serves all.
     """
     if is_traced(mapped):
-        return solve(counts[len(counts) // 2], mapped)
+        return solve(counts[1], mapped)
     result = solve(counts[0], mapped)
     for count in counts[1:]:
         index = np.flatnonzero(concrete(good(result)) == 0)

@@ -68,9 +68,9 @@ def averages(
     # w - w* = noise - R_w Φ, never w - w* itself, whose digits cancel when τ is small
     error = (tau**2 / t)[:, None] * nodes.normal - response * mirror.dual(nodes.s)
     spread = (mixture.std * tau / t) ** 2
-    kappa = mirror.slope(nodes.s)
+    lead = mirror.log_slope(nodes.s) - r  # log κ/R_w
     weight = mixture.weight[:, None] * nodes.weight
-    values = [error**2 + spread[:, None], kappa / (kappa + response), response / (kappa + response)]
+    values = [error**2 + spread[:, None], jax.nn.sigmoid(lead), jax.nn.sigmoid(-lead)]
     c_w, active, passive = (jnp.sum(weight * v) for v in values)
     return Averages(c_w, active, passive, quadrature_error(weight, values))
 
@@ -85,12 +85,12 @@ def bounds(p: Parameters, mixture: Mixture, depth: int, z: Float[Array, ""]) -> 
     r"""κ lies between its values at w = 0 and at the largest y, so \(R_w\delta/(1-\delta)\) does too."""
     mirror = MirrorMap(p.alpha, depth)
     largest = jnp.max(jnp.abs(mixture.mean) + 10.0 * widths(mixture, jnp.exp(z)))
-    low = jnp.log(mirror.slope_at_zero * (1 - p.delta) / p.delta)
+    low = mirror.log_slope(jnp.zeros(())) + jnp.log((1 - p.delta) / p.delta)
     return low - 1.0, low + mirror.log_slope_ratio(mirror.coordinate_bound(largest)) + 1.0
 
 
 def start(p: Parameters, depth: int, z: Float[Array, ""]) -> Float[Array, ""]:
     """A guess of log R_w: ridge-like for large α, a soft threshold near τ for small α."""
-    k0 = p.alpha ** (2 * depth - 2)
-    tau = jnp.exp(z)
-    return jnp.log(k0 + tau / (1.0 + jnp.log1p(tau / k0))) + jnp.log((1 - p.delta) / p.delta)
+    mirror, tau = MirrorMap(p.alpha, depth), jnp.exp(z)
+    soft = tau / mirror.dual(mirror.coordinate_bound(tau))
+    return jnp.log(mirror.slope_at_zero + soft) + jnp.log((1 - p.delta) / p.delta)

@@ -22,7 +22,7 @@ NEAR = 0.1
 """Below this distance of r from its curve, both unknowns move together."""
 STILL = 1e-9
 """A Newton step this small is the last: what it leaves is its square, or rounding."""
-MAX_STEPS = 300
+MAX_STEPS = 200
 
 
 class Parameters(NamedTuple):
@@ -156,7 +156,7 @@ def solve_pair(
         z, jnp.clip(guess(z), r_low, r_high), low, high, r_low, r_high,
         2.0 * (high - low), 2.0 * (r_high - r_low), jnp.eye(2), jnp.zeros((), bool), jnp.zeros((), int),
     )  # fmt: skip
-    s = jax.lax.while_loop(lambda s: ~s.done & (s.steps < MAX_STEPS), step, first)
+    s = jax.lax.while_loop(lambda s: ~s.done & (s.steps < MAX_STEPS) & jnp.isfinite(s.z + s.r), step, first)
     inside = (s.z > low + 1e-6) & (s.z < high - 1e-6)
     return Solution(jnp.stack([s.z, s.r]), s.jacobian, s.done & inside)
 

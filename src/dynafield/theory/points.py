@@ -20,7 +20,7 @@ TARGET = 2e-12
 """Estimated relative error of the averages above which more nodes are tried."""
 ACCURACY = 1e-10
 """Estimated relative error of the averages above which a result is refused."""
-COUNTS = (64, 256, 1024)
+COUNTS = (64, 256, 1024, 4096)
 """Nodes per component, tried in turn."""
 CASES = ("regularized", "ridgeless", "interpolating")
 

@@ -5,6 +5,7 @@ r"""The rate γ for λ = 0 from the law of the slopes κ [eq:convergence_rate_eq
 holds, so γ needs no derivative of u, and its derivatives are those of A at fixed u.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -37,12 +38,16 @@ FAR = 12.0
 
 
 class Slopes(NamedTuple):
-    """The law of κ on nodes: probability, coordinate, κ and κ - ess inf κ."""
+    r"""The law of κ on nodes: probability, coordinate, \(\log(\kappa/\kappa_0)\); and \(\log\kappa_0\).
+
+    κ₀ is the slope at w = 0, or ess inf κ where w = 0 is out of reach. Only ratios of
+    slopes enter the equations, so logarithms serve all scales and depths.
+    """
 
     weight: Float[Array, "*n"]
     s: Float[Array, "*n"]
-    kappa: Float[Array, "*n"]
-    excess: Float[Array, "*n"]
+    log_ratio: Float[Array, "*n"]
+    log_scale: Float[Array, ""]
 
 
 class Rate(NamedTuple):
@@ -67,7 +72,7 @@ def slopes_along(
     """κ on the nodes of the limit law."""
     nodes = nodes_along(mirror, response, mixture, tau, count, core, reach)
     weight = mixture.weight[:, None] * nodes.weight
-    return Slopes(weight, nodes.s, mirror.slope(nodes.s), mirror.excess_slope(nodes.s))
+    return Slopes(weight, nodes.s, mirror.log_slope_ratio(nodes.s), mirror.log_slope(jnp.zeros(())))
 
 
 def slope_at_fixed_law(mirror: MirrorMap, slopes: Slopes, rate: Rate, delta: Float[Array, ""]) -> Array:
@@ -75,38 +80,42 @@ def slope_at_fixed_law(mirror: MirrorMap, slopes: Slopes, rate: Rate, delta: Flo
     the law of w held fixed; at depth 2 \(\partial_\alpha\kappa|_w = 2\alpha^3/\kappa\) [eq:rate_slope]."""
     s, w = slopes.s, mirror.weight(slopes.s)
 
-    def kappa(alpha):
+    def log_kappa(alpha):
         moved = MirrorMap(alpha, mirror.depth)
-        return moved.slope(moved.follow_weight(s, w))
+        return moved.log_slope(moved.follow_weight(s, w))
 
-    _, drift = jax.jvp(kappa, (mirror.alpha,), (jnp.ones_like(mirror.alpha),))
-    return rate.u**2 / delta * jnp.sum(slopes.weight * drift / (rate.u + slopes.kappa) ** 2)
+    _, drift = jax.jvp(log_kappa, (mirror.alpha,), (jnp.ones_like(mirror.alpha),))
+    lead = slopes.log_scale + slopes.log_ratio - jnp.log(rate.u)
+    pull = jax.nn.sigmoid(lead) * jax.nn.sigmoid(-lead)  # uκ/(u+κ)²
+    return rate.u / delta * jnp.sum(slopes.weight * pull * drift)
 
 
 def below(delta: Float[Array, ""], slopes: Slopes) -> Rate:
     """δ < 1: u > 0, bracketed by the extreme slopes; γ by the form whose terms are positive."""
-    weight, _, kappa, _ = fixed = stop_gradient(slopes)
-    d = stop_gradient(delta)
+    fixed, d = stop_gradient((slopes, delta))
 
     def mean(values):
-        return jnp.sum(weight * values)
+        return jnp.sum(fixed.weight * values)
+
+    def parts(x):  # κ/(u+κ) and u/(u+κ) for u = κ₀ e^x
+        return jax.nn.sigmoid(fixed.log_ratio - x), jax.nn.sigmoid(x - fixed.log_ratio)
 
     def closure(x, _):
-        u = jnp.exp(x)
-        hit, miss = (kappa / (u + kappa)) ** 2, u * (u + 2 * kappa) / (u + kappa) ** 2
-        slope = 2 * u * mean(kappa**2 / (u + kappa) ** 3)
-        b, rest = mean(hit), mean(miss)
+        hit, miss = parts(x)
+        b, rest = mean(hit**2), mean(miss * (1 + hit))
+        slope = 2 * mean(hit**2 * miss)
         return jnp.log(rest / b) - jnp.log((1 - d) / d), slope * (1 / b + 1 / rest), None
 
     ridge = jnp.log(1 / jnp.sqrt(d) - 1)
-    low, high = ridge + jnp.log(jnp.min(kappa)), ridge + jnp.log(jnp.max(kappa))
+    low, high = ridge + jnp.min(fixed.log_ratio), ridge + jnp.max(fixed.log_ratio)
     x, _, found = bracketed_newton(closure, low - 1.0, high + 1.0, 0.5 * (low + high))
-    u = jnp.exp(x)
-    a = jnp.sum(slopes.weight * slopes.kappa / (u + slopes.kappa))
-    value = u**2 / d * mean(kappa / (u + kappa) ** 2)
-    gamma = value + ((a / delta - 1) * u - stop_gradient((a / delta - 1) * u))
-    hit, pull = (kappa / (u + kappa)) ** 2, kappa / (u + kappa) ** 2
-    return Rate(gamma, u, a, found, quadrature_error(fixed.weight, [hit, pull]))
+    hit, miss = parts(x)
+    log_u = fixed.log_scale + x
+    u = jnp.exp(log_u)
+    a = jnp.sum(slopes.weight * jax.nn.sigmoid(slopes.log_scale + slopes.log_ratio - log_u))
+    moving = (a / delta - 1) * u  # right in its derivatives; its value may cancel
+    gamma = u / d * mean(hit * miss) + (moving - stop_gradient(moving))
+    return Rate(gamma, u, a, found, quadrature_error(fixed.weight, [hit**2, hit * miss]))
 
 
 def spacing(mirror: MirrorMap, x: Float[Array, ""]) -> Float[Array, ""]:
@@ -121,47 +130,48 @@ def ridgeless_slopes(
     tau: Float[Array, ""],
     count: int,
     x: Float[Array, ""],
-) -> tuple[Slopes, Float[Array, ""]]:
-    """The law of κ for w = w* + τG, resolved around its smallest value, and that value.
+) -> Slopes:
+    """The law of κ for w = w* + τG, resolved around its smallest value.
 
     A component of positive width reaches w = 0; point masses without noise may not.
     """
     zero = jnp.zeros(())
     slopes = slopes_along(mirror, zero, mixture, tau, count, spacing(mirror, x), FAR)
     sharp = jnp.all(jnp.hypot(mixture.std, tau) == 0)
-    lowest = jnp.where(sharp, jnp.min(slopes.excess), 0.0)
-    excess = jnp.maximum(slopes.excess - lowest, 0.0)
-    return slopes._replace(excess=excess), mirror.slope_at_zero + lowest
+    lowest = jnp.where(sharp, jnp.min(slopes.log_ratio), 0.0)
+    return slopes._replace(log_ratio=slopes.log_ratio - lowest, log_scale=slopes.log_scale + lowest)
 
 
-def above(delta: Float[Array, ""], law) -> Rate:
+def above(delta: Float[Array, ""], law: Callable[[Array], Slopes]) -> Rate:
     r"""δ > 1: the largest root, \(u = -v\), \(v = (1-\varepsilon)\,\mathrm{ess\,inf}\,\kappa\).
 
-    `law(x)` gives the slopes resolved for \(x = \log\frac{1-\varepsilon}{\varepsilon}\), and
-    ess inf κ. Where hardly any mass lies near the smallest slope, ε is below double
-    precision: u is pinched there, and \(\gamma = (1 - A/\delta)\,\mathrm{ess\,inf}\,\kappa\).
+    `law(x)` gives the slopes resolved for \(x = \log\frac{1-\varepsilon}{\varepsilon}\), in
+    units of ess inf κ. Where hardly any mass lies near the smallest slope, ε is below
+    double precision: u is pinched there, and \(\gamma = (1 - A/\delta)\,\mathrm{ess\,inf}\,\kappa\).
     """
     d = stop_gradient(delta)
 
-    def terms(x: Array, slopes: Slopes, lowest: Array) -> tuple[Array, Array]:
-        v = lowest * jax.nn.sigmoid(x)
-        gap = slopes.excess + lowest * jax.nn.sigmoid(-x)  # κ - v
-        return v, gap
+    def terms(x: Array, slopes: Slopes) -> tuple[Array, Array, Array]:
+        """v/(κ-v), κ/(κ-v) and v, in units of ess inf κ."""
+        v = jax.nn.sigmoid(x)
+        gap = jnp.expm1(slopes.log_ratio) + jax.nn.sigmoid(-x)
+        return v / gap, jnp.exp(slopes.log_ratio) / gap, v
 
     def closure(x, _):
-        slopes, lowest = stop_gradient(law(x))
-        v, gap = terms(x, slopes, lowest)
-        rise = jnp.sum(slopes.weight * v * (slopes.kappa + gap) / gap**2)  # B - 1
-        slope = 2 * v * jax.nn.sigmoid(-x) * jnp.sum(slopes.weight * slopes.kappa**2 / gap**3)
+        slopes = stop_gradient(law(x))
+        pull, hit, _ = terms(x, slopes)
+        rise = jnp.sum(slopes.weight * pull * (hit + 1))  # B - 1
+        slope = 2 * jax.nn.sigmoid(-x) * jnp.sum(slopes.weight * hit**2 * pull)
         return jnp.log(rise / (d - 1)), slope / rise, None
 
     low = jnp.log(jnp.sqrt(d) - 1)
     x, _, found = bracketed_newton(closure, low - 1.0, jnp.full_like(low, PINCHED), low, tol=1e-12)
     x = stop_gradient(x)
-    slopes, lowest = law(x)
-    v, gap = terms(x, slopes, lowest)
-    pull = jnp.sum(slopes.weight * v / gap)  # A - 1
-    gamma = v * ((delta - 1) - pull) / delta
-    seen = (slopes.kappa / gap) ** (2.0 * (x < PINCHED - 1))  # beyond, B is not used
-    error = quadrature_error(slopes.weight, [v / gap, seen])
-    return Rate(gamma, -v, 1 + pull, found, stop_gradient(error))
+    slopes = law(x)
+    pull, hit, v = terms(x, slopes)
+    a_less_one = jnp.sum(slopes.weight * pull)
+    lowest = jnp.exp(slopes.log_scale)
+    gamma = lowest * v * ((delta - 1) - a_less_one) / delta
+    seen = hit ** (2.0 * (x < PINCHED - 1))  # beyond, B is not used
+    error = quadrature_error(slopes.weight, [pull, seen])
+    return Rate(gamma, -lowest * v, 1 + a_less_one, found, stop_gradient(error))

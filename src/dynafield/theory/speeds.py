@@ -13,7 +13,7 @@ from dynafield.theory.rate_equations import Slopes, above
 
 __all__ = ["Speeds", "large_alpha", "small_alpha", "solve_speeds"]
 
-FINE_COUNTS = (128, 512, 2048)
+FINE_COUNTS = (128, 512, 2048, 8192)
 """Nodes per component for δ > 1, where the smallest slopes need resolving too."""
 
 
@@ -70,10 +70,11 @@ def small_alpha(batch: Batch) -> Any:
         return zero
     depth = batch.depth
     kappa = 0.5 * (depth * np.abs(prior.mean)) ** (2 - 2 / depth)
-    law = Slopes(*map(jnp.asarray, (prior.weight, prior.mean, kappa, kappa - kappa.min())))
+    ratio = np.log(kappa / kappa.min())
+    law = Slopes(*map(jnp.asarray, (prior.weight, prior.mean, ratio, np.log(kappa.min()))))
 
     def limit(delta):
-        return above(delta, lambda x: (law, jnp.min(law.kappa))).gamma
+        return above(delta, lambda _: law).gamma
 
     applies = (p.sigma == 0) & (p.delta > 1)
     delta = jnp.where(applies, p.delta, 2.0)
