@@ -88,6 +88,29 @@ def test_depth_two_is_the_limit_of_its_own_formulas():
     assert errors[0] > errors[1] > errors[2] > 0
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("alpha", "depth"), [(1e-6, 26), (1e-2, 70), (1e-70, 3), (0.5, 100), (1e-140, 2)])
+def test_the_whole_double_range_of_scale_and_depth(alpha, depth):
+    """α^(2L-2) from 1e-20 to 1e-300: all tend to basis pursuit, deep ones without logarithms."""
+    task = df.Task(0.5, 0.1, df.Bernoulli(0.1))
+    pursuit = 2 * df.fixed_point(task, NET(1.0, 1e-6)).C_w - df.fixed_point(task, NET(1.0, 2e-6)).C_w
+    point, rate = (
+        df.fixed_point(task, NET(alpha, depth=depth)),
+        df.convergence_rate(task, NET(alpha, depth=depth)),
+    )
+    assert point.C_w == pytest.approx(pursuit, rel=1e-9 if depth > 2 else 1e-3)
+    assert 0 < rate.gamma < 1e-2
+
+
+@pytest.mark.parametrize(("alpha", "depth"), [(1e3, 50), (3.0, 200)])
+def test_huge_slopes_are_ridge_regression(alpha, depth):
+    task = df.Task(0.5, 0.1, df.Bernoulli(0.1))
+    net = NET(alpha, depth=depth)
+    assert df.fixed_point(task, net).C_w == pytest.approx(0.05 + 0.01, rel=1e-12)
+    rate = df.convergence_rate(task, net)
+    assert rate.gamma == pytest.approx(rate.large_alpha, rel=1e-12)
+
+
 LAWS = [
     (df.Task(0.5, 0.1, df.Bernoulli(0.1)), NET(0.5, 0.1)),
     (df.Task(2.0, 0.3, df.GaussBernoulli(0.3)), NET(0.5)),

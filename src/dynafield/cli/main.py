@@ -28,11 +28,12 @@ app = typer.Typer(
 )
 
 
-def show_version(wanted: bool) -> None:
+def show_version(wanted: bool) -> bool:
     """Print the version and stop."""
     if wanted:
         typer.echo(f"dynafield {__version__}")
         raise typer.Exit
+    return wanted
 
 
 @app.callback()

@@ -1,0 +1,31 @@
+"""Documentation: furo, MyST, mathematics that renders offline."""
+
+import re
+
+import dynafield
+
+project = "dynafield"
+author = "The dynafield authors"
+copyright = "2026, the dynafield authors"
+version = release = dynafield.__version__
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx_mathjax_offline"]
+myst_enable_extensions = ["dollarmath", "amsmath", "deflist"]
+myst_heading_anchors = 3
+html_theme = "furo"
+html_title = f"dynafield {version}"
+html_static_path = ["_static"]
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+exclude_patterns = ["_build"]
+
+
+def render_mathematics(app, what, name, obj, options, lines):
+    """Docstrings write mathematics between backslash brackets; Sphinx wants roles."""
+    text = "\n".join(lines)
+    text = re.sub(r"\\\[(.+?)\\\]", lambda m: ":math:`" + " ".join(m[1].split()) + "`", text, flags=re.S)
+    text = re.sub(r"\\\((.+?)\\\)", lambda m: ":math:`" + " ".join(m[1].split()) + "`", text, flags=re.S)
+    lines[:] = text.split("\n")
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", render_mathematics)
