@@ -60,7 +60,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("task", "net"), CASES, ids=["depth 2", "depth 3", "depth 5", "lasso", "least squares"])
+@pytest.mark.parametrize(
+    ("task", "net"), CASES, ids=["depth 2", "depth 3", "depth 5", "lasso", "least squares"]
+)
 def test_endpoint_of_finite_networks(task, net):
     point = df.fixed_point(task, net)
     errors, fits, zeros = [], [], []
