@@ -8,7 +8,7 @@ project = "dynafield"
 author = "The dynafield authors"
 copyright = "2026, the dynafield authors"
 version = release = dynafield.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx_mathjax_offline"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx-mathjax-offline"]
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist"]
 myst_heading_anchors = 3
 html_theme = "furo"
