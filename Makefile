@@ -35,7 +35,7 @@ lint: $(BIN)/.installed-dev
 	$(BIN)/ruff format --check .
 
 types: $(BIN)/.installed-dev
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
 bench: $(BIN)/.installed-dev     ## timings against named baselines, written to docs/benchmarks.md
 	$(BIN)/python -m benchmarks.run

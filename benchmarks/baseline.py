@@ -182,7 +182,8 @@ def regularized(delta, sigma, prior, lam):
         high += 2.0
     tau = math.exp(brentq(balance, low, high, **ROOT))
     theta = threshold(tau)
-    return error(tau, theta), theta / lam - 1, tau
+    share = passing(tau, theta) / delta
+    return error(tau, theta), share / (1 - share) if share < 0.5 else theta / lam - 1, tau
 
 
 def rate_below(delta, prior, alpha, depth, response, tau):

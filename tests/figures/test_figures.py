@@ -29,7 +29,7 @@ def test_errors_along_an_axis():
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), point.test_error[0])
     assert ax.get_xlabel() == "samples per dimension δ = n/d"
     assert ax.get_xscale() == "log"
-    assert legend(ax) == ["test λ = 0", "train λ = 0", "test λ = 0.1", "train λ = 0.1"]
+    assert legend(ax) == ["test, λ = 0", "train, λ = 0", "test, λ = 0.1", "train, λ = 0.1"]
 
 
 def test_law_with_its_arrow(sparse):
@@ -49,7 +49,7 @@ def test_law_of_point_masses_only():
 def test_rates_theory():
     rate = studies.rates_theory()
     ax = drawings.draw_rates_theory(rate).axes[0]
-    assert legend(ax) == ["γ δ = 2", "large-α limit δ = 2", "γ δ = 0.5", "large-α limit δ = 0.5"]
+    assert legend(ax) == ["γ, δ = 2", "large-α limit, δ = 2", "γ, δ = 0.5", "large-α limit, δ = 0.5"]
     gamma, lazy = ax.lines[0].get_ydata(), ax.lines[1].get_ydata()
     assert gamma[-1] == pytest.approx(lazy[-1], rel=1e-4)
     np.testing.assert_allclose(lazy, rate.net.alpha**2 * (1 - 2**-0.5) ** 2)

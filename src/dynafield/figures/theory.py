@@ -41,6 +41,11 @@ def curves_of(record: Record) -> tuple[str, np.ndarray, list[tuple[str, tuple]]]
     return x, values[x].ravel(), [(label, (i,)) for i, label in enumerate(labels)]
 
 
+def titled(what: str, which: str) -> str:
+    """A legend entry: what is drawn, and for which curve when there are several."""
+    return f"{what}, {which}" if which else what
+
+
 def spread(values: np.ndarray) -> str:
     """Log scale for positive values that span more than a factor 20."""
     positive = np.asarray(values)
@@ -54,10 +59,10 @@ def draw_fixed_point(point: "FixedPoint", ax: Any = None) -> Any:
     ax = axes(ax)
     x, values, curves = curves_of(point)
     for (label, index), colour in zip(curves, np.resize(COLOURS, len(curves)), strict=True):
-        ax.plot(values, np.asarray(point.test_error)[index], color=colour, label=f"test {label}".strip())
+        ax.plot(values, np.asarray(point.test_error)[index], color=colour, label=titled("test", label))
         train = np.asarray(point.train_error)[index]
         if np.any(train > 0):
-            ax.plot(values, train, color=colour, linestyle="--", label=f"train {label}".strip())
+            ax.plot(values, train, color=colour, linestyle="--", label=titled("train", label))
     ax.set_xscale(spread(values))
     return finish(ax, x, "error at the fixed point")
 
@@ -103,10 +108,10 @@ def draw_rate(rate: "ConvergenceRate", ax: Any = None) -> Any:
     x, values, curves = curves_of(rate)
     for (label, index), colour in zip(curves, np.resize(COLOURS, len(curves)), strict=True):
         gamma = np.asarray(rate.gamma)[index]
-        ax.plot(values, gamma, color=colour, label=f"γ {label}".strip())
+        ax.plot(values, gamma, color=colour, label=titled("γ", label))
         if x == "alpha":
             lazy = np.asarray(rate.large_alpha)[index]
-            ax.plot(values, lazy, color=colour, linestyle=":", label=f"large-α limit {label}".strip())
+            ax.plot(values, lazy, color=colour, linestyle=":", label=titled("large-α limit", label))
     ax.set_xscale(spread(values))
     if np.all(np.asarray(rate.gamma) > 0):
         ax.set_yscale(spread(rate.gamma))

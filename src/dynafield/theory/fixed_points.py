@@ -97,15 +97,12 @@ def describe(task: Task, net: DiagonalNetwork, batch: Batch, points: Points) -> 
     lasso, minimum = points.regularized, points.interpolating
     values = {}
     if lasso is not None:
-        lam = choose({"a": p.lam > 0, "b": p.lam <= 0}, {"a": p.lam, "b": one})
-        values["regularized"] = dict(
-            tau=lasso.tau, C_w=lasso.c_w, threshold=lasso.second, chi_w=lasso.second / lam - 1
-        )
+        values["regularized"] = dict(tau=lasso.tau, C_w=lasso.c_w, threshold=lasso.second, chi_w=lasso.chi_w)
     noise = p.sigma**2 / (above - 1)
     values["ridgeless"] = dict(tau=p.sigma / (above - 1) ** 0.5, C_w=noise, chi_w=1 / (above - 1))
     if minimum is not None:
         values["interpolating"] = dict(
-            tau=minimum.tau, C_w=minimum.c_w, chi_w=np.inf * one, R_w=minimum.second
+            tau=minimum.tau, C_w=minimum.c_w, chi_w=minimum.chi_w, R_w=minimum.second
         )
     good = choose(
         points.masks,

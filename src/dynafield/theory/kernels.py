@@ -38,12 +38,13 @@ CELLS = 2**20
 
 
 class Point(NamedTuple):
-    """A solved fixed point: τ, θ or R_w, C_w, whether found, estimated quadrature error,
-    and how the first two move with α."""
+    """A solved fixed point: τ, θ or R_w, C_w, χ_w, whether found, estimated quadrature
+    error, and how the first two move with α."""
 
     tau: Float[Array, "*b"]
     second: Float[Array, "*b"]
     c_w: Float[Array, "*b"]
+    chi_w: Float[Array, "*b"]
     found: Bool[Array, "*b"]
     error: Float[Array, "*b"]
     tau_drift: Float[Array, "*b"]
@@ -72,7 +73,8 @@ def regularized_points(p: Parameters, mixture: Mixture) -> Point:
     z, r, _ = follow(lambda z, r: (regularized.residuals(p, mixture, z, r), None), solution)
     tau, theta = jnp.exp(z), jnp.exp(r)
     c_w, none = regularized.weight_error(mixture, tau, theta), jnp.zeros_like(tau)
-    return Point(tau, theta, c_w, solution.found, none, none, none)
+    chi_w = regularized.susceptibility(p, mixture, tau, theta)
+    return Point(tau, theta, c_w, chi_w, solution.found, none, none, none)
 
 
 @partial(jax.jit, static_argnames=("depth", "count"))
@@ -103,7 +105,7 @@ def interpolating_points(p: Parameters, mixture: Mixture, depth: int, count: int
     one = jnp.ones_like(p.alpha)
     (tau, response), drift, error = jax.jvp(moved, (p.alpha,), (one,), has_aux=True)
     c_w = p.delta * tau**2 - p.sigma**2
-    return Point(tau, response, c_w, solution.found, error, *drift)
+    return Point(tau, response, c_w, jnp.full_like(tau, jnp.inf), solution.found, error, *drift)
 
 
 @partial(jax.jit, static_argnames=("depth", "count"))

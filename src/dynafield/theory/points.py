@@ -71,7 +71,7 @@ def with_silence(solve, p: Parameters, silence: Point, components: Components) -
 def solve_regularized(batch: Batch, p: Parameters) -> Point:
     """Case (i)."""
     zero = jnp.zeros(len(p.delta))
-    silence = Point(zero, p.lam, zero, zero == 0, zero, zero, zero)
+    silence = Point(zero, p.lam, zero, zero, zero == 0, zero, zero, zero)
     cells = 64 * len(batch.components.weight)
     return with_silence(
         lambda p: in_chunks(regularized_points, (p,), (batch.mixture,), cells), p, silence, batch.components
@@ -82,7 +82,9 @@ def solve_interpolating(batch: Batch, p: Parameters) -> Point:
     """Case (iii), with more nodes where they are needed."""
     zero = jnp.zeros(len(p.delta))
     ridge = p.alpha ** (2 * batch.depth - 2) * (1 - p.delta) / p.delta
-    silence = Point(zero, ridge, zero, zero == 0, zero, zero, (2 * batch.depth - 2) * ridge / p.alpha)
+    silence = Point(
+        zero, ridge, zero, zero + jnp.inf, zero == 0, zero, zero, (2 * batch.depth - 2) * ridge / p.alpha
+    )
 
     def at(count, p):
         cells = count * len(batch.components.weight)

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 from dynafield.numerics.gaussian import interval_average, normal_tail, tail_square
 from dynafield.theory.pair import Mixture, Parameters, balance, widths
 
-__all__ = ["active_fraction", "bounds", "residuals", "weight_error"]
+__all__ = ["active_fraction", "bounds", "residuals", "susceptibility", "weight_error"]
 
 
 def active_fraction(mixture: Mixture, tau: Float[Array, ""], theta: Float[Array, ""]) -> Float[Array, ""]:
@@ -18,6 +18,16 @@ def active_fraction(mixture: Mixture, tau: Float[Array, ""], theta: Float[Array,
     t = widths(mixture, tau)
     above, below = (theta - mixture.mean) / t, (theta + mixture.mean) / t
     return jnp.sum(mixture.weight * (normal_tail(above) + normal_tail(below)))
+
+
+def susceptibility(
+    p: Parameters, mixture: Mixture, tau: Float[Array, ""], theta: Float[Array, ""]
+) -> Float[Array, ""]:
+    r"""\(\chi_w\), from \(\chi_w/(1+\chi_w) = P(w \neq 0)/\delta\) where it is small and from
+    \(1 + \chi_w = \theta/\lambda\) where it is large, as each keeps its digits there."""
+    share = active_fraction(mixture, tau, theta) / p.delta
+    few = share < 0.5
+    return jnp.where(few, share / (1 - jnp.where(few, share, 0.0)), theta / p.lam - 1)
 
 
 def weight_error(mixture: Mixture, tau: Float[Array, ""], theta: Float[Array, ""]) -> Float[Array, ""]:

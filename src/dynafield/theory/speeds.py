@@ -43,7 +43,7 @@ def solve_speeds(batch: Batch, points: Points) -> Speeds:
     interpolating = None
     if points.interpolating is not None:
         one, zero = jnp.ones(()), jnp.zeros(())
-        at_rest = Point(one, one, one, one > 0, zero, zero, zero)
+        at_rest = Point(one, one, one, one, one > 0, zero, zero, zero)
         rows, safe_rows = (batch.p, points.interpolating), (harmless(), at_rest)
         solve = partial(refine, below, COUNTS, fine)
         interpolating = solve_rows(solve, points.masks["interpolating"], rows, safe_rows)
