@@ -96,6 +96,25 @@ def test_a_prior_of_the_users_own():
 
 
 @pytest.mark.parametrize(
+    ("weight", "mean", "std", "text"),
+    [
+        ([0.5, 0.6], [0.0, 1.0], [0.0, 0.0], "weights must be .* sum of 1.1"),
+        ([1.5, -0.5], [0.0, 1.0], [0.0, 0.0], "weights must be probabilities ≥ 0"),
+        ([1.0], [np.nan], [0.0], "means must be .* got nan"),
+        ([1.0], [0.0], [-1.0], "stds must be"),
+        ([0.5, 0.5], [0.0, 1.0], [0.0], "stds must have one entry for each of 2 means"),
+    ],
+)
+def test_a_users_mixture_that_is_no_law_is_refused(weight, mean, std, text):
+    class Wrong(df.Prior):
+        def mixture(self):
+            return df.Components(np.array(weight), np.array(mean), np.array(std))
+
+    with pytest.raises(ValueError, match="prior Wrong must have a mixture that is a law: " + text):
+        df.Task(0.5, 0.1, Wrong())
+
+
+@pytest.mark.parametrize(
     ("make", "text"),
     [
         (lambda: df.Bernoulli(1.5), r"p must be a probability in \[0, 1\], got 1.5"),

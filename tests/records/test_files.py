@@ -56,8 +56,8 @@ def test_any_xarray_user_can_open_it(tmp_path):
         assert "rate" in data.gamma.attrs["long_name"]
 
 
-class TwoPoint(df.Prior):
-    """A prior of the user's own."""
+class Gaussian(df.Prior):
+    """A prior of the user's own, named like one of ours."""
 
     gap: float
 
@@ -66,7 +66,7 @@ class TwoPoint(df.Prior):
 
 
 def test_a_foreign_prior_comes_back_as_its_mixture(tmp_path):
-    result = df.fixed_point(df.Task(0.5, 0.1, TwoPoint(2.0)), NET(0.5))
+    result = df.fixed_point(df.Task(0.5, 0.1, Gaussian(2.0)), NET(0.5))
     back = df.load(result.save(tmp_path / "x.nc"))
     assert isinstance(back.task.prior, df.GaussianMixture)
     assert df.fixed_point(back.task, back.net).C_w == result.C_w

@@ -24,6 +24,7 @@ __all__ = [
     "Gaussian",
     "GaussianMixture",
     "Prior",
+    "check_mixture",
 ]
 
 HERMITE = 64
@@ -194,3 +195,14 @@ class GaussianMixture(Prior):
     def mixture(self) -> Components:
         """What was given."""
         return Components(self.weights, self.means, self.stds)
+
+
+def check_mixture(prior: Prior) -> None:
+    """InputError, naming the class, unless `mixture` gives weights, means and widths of a law."""
+    try:
+        weight, mean, std = prior.mixture()
+        GaussianMixture(weight, mean, std)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"prior {type(prior).__name__} must have a mixture that is a law: {error}"
+        ) from error

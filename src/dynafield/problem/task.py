@@ -6,7 +6,7 @@ import equinox as eqx
 
 from dynafield.errors import InputError
 from dynafield.problem.checks import real
-from dynafield.problem.priors import Prior
+from dynafield.problem.priors import Prior, check_mixture
 
 __all__ = ["Task"]
 
@@ -28,4 +28,5 @@ class Task(eqx.Module):
             raise InputError(
                 f"prior must be a Prior such as Bernoulli(0.1) or a subclass of Prior, got {prior!r}"
             )
+        check_mixture(prior)
         self.prior = prior

@@ -28,7 +28,8 @@ def add_problem(data: xr.Dataset, task: Task, net: DiagonalNetwork) -> xr.Datase
         dims = tuple(axes[i] for i in along[name])
         data.coords[name] = (dims, value.reshape([shape[i] for i in along[name]]))
     data.attrs |= {"axes": " ".join(axes), "network": type(net).__name__, "depth": net.depth}
-    data.attrs["prior"] = type(task.prior).__name__
+    kind = type(task.prior)
+    data.attrs["prior"] = kind.__name__ if kind.__module__ == priors.__name__ else f"own {kind.__name__}"
     for field, value in vars(task.prior).items():
         entries = np.asarray(value)
         data[f"prior_{field}"] = ((f"prior_{field}_entry",) * entries.ndim, entries)
@@ -40,8 +41,8 @@ def add_problem(data: xr.Dataset, task: Task, net: DiagonalNetwork) -> xr.Datase
 def read_prior(data: xr.Dataset) -> Prior:
     """The prior as saved; one of the user's own comes back as its mixture, which is all we use."""
     name = data.attrs["prior"]
-    kind = getattr(priors, name, None) if name in priors.__all__ else None
-    if kind is None:
+    kind = getattr(priors, name, None)
+    if not (isinstance(kind, type) and issubclass(kind, Prior)):
         return GaussianMixture(*(data[f"mixture_{f}"].values for f in ("weight", "mean", "std")))
     fields = {field: data[f"prior_{field}"].values for field in kind.__dataclass_fields__}
     return kind(**{k: v.item() if v.ndim == 0 else v for k, v in fields.items()})
