@@ -87,7 +87,7 @@ def adapted_nodes(
 
 
 def quadrature_error(weight: Float[Array, "*c node"], values: list[Array]) -> Float[Array, ""]:
-    """Estimated relative error of the averages of `values`, all of one sign.
+    """Estimated error of the averages of `values`, relative to those of their sizes.
 
     Every second node is a rule of twice the step, and the error of an exponentially
     convergent rule is squared when its step is halved.
@@ -95,5 +95,6 @@ def quadrature_error(weight: Float[Array, "*c node"], values: list[Array]) -> Fl
     values = [jnp.ones_like(weight), *values]
     coarse = jnp.stack([2.0 * jnp.sum((weight * v)[..., ::2]) for v in values])
     fine = jnp.stack([jnp.sum(weight * v) for v in values])
-    gap = jnp.max(jnp.abs(coarse / fine - 1.0))
+    size = jnp.stack([jnp.sum(weight * jnp.abs(v)) for v in values])
+    gap = jnp.max(jnp.where(size > 0, jnp.abs(coarse - fine) / jnp.where(size > 0, size, 1.0), 0.0))
     return jnp.maximum(gap**2, jnp.abs(fine[0] - 1.0))

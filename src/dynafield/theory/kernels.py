@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from dynafield.numerics.averages import quadrature_error
 from dynafield.problem.mirror import MirrorMap
 from dynafield.theory import interpolating, regularized
 from dynafield.theory.pair import Mixture, Parameters, follow, noise_range, solve_pair
@@ -16,8 +17,8 @@ from dynafield.theory.rate_equations import (
     Rate,
     above,
     below,
+    drift_at_fixed_law,
     ridgeless_slopes,
-    slope_at_fixed_law,
     slopes_along,
 )
 
@@ -114,15 +115,16 @@ def rates_below(p: Parameters, mixture: Mixture, point: Point, depth: int, count
     """γ for δ < 1, from the solved fixed point."""
 
     def moved(alpha, tau, response):
-        mirror = MirrorMap(alpha, depth)
-        slopes = slopes_along(mirror, response, mixture, tau, count)
-        rate = below(p.delta, slopes)
-        return rate.gamma, (rate, slopes)
+        slopes = slopes_along(MirrorMap(alpha, depth), response, mixture, tau, count)
+        rate, hits = below(p.delta, slopes)
+        return (rate.gamma, hits), (rate, slopes)
 
     at = (p.alpha, point.tau, point.second)
     along = (jnp.ones_like(p.alpha), point.tau_drift, point.second_drift)
-    _, total, (rate, slopes) = jax.jvp(moved, at, along, has_aux=True)
-    return Speed(rate, total, slope_at_fixed_law(MirrorMap(p.alpha, depth), slopes, rate, p.delta))
+    _, (total, hits_drift), (rate, slopes) = jax.jvp(moved, at, along, has_aux=True)
+    drift = drift_at_fixed_law(MirrorMap(p.alpha, depth), slopes, rate)
+    fixed_law = rate.u / p.delta * jnp.sum(slopes.weight * drift)
+    return Speed(with_slope_errors(rate, slopes.weight, [hits_drift, drift]), total, fixed_law)
 
 
 @partial(jax.jit, static_argnames=("depth", "count"))
@@ -133,11 +135,18 @@ def rates_above(p: Parameters, mixture: Mixture, depth: int, count: int) -> Spee
 
     def moved(alpha):
         mirror = MirrorMap(alpha, depth)
-        rate = above(p.delta, lambda x: ridgeless_slopes(mirror, mixture, tau, count, x))
-        return rate.gamma, rate
+        rate, weight, pull = above(p.delta, lambda x: ridgeless_slopes(mirror, mixture, tau, count, x))
+        return (rate.gamma, pull), (rate, weight)
 
-    _, total, rate = jax.jvp(moved, (p.alpha,), (jnp.ones_like(p.alpha),), has_aux=True)
-    return Speed(rate, total, total)
+    one = jnp.ones_like(p.alpha)
+    _, (total, pull_drift), (rate, weight) = jax.jvp(moved, (p.alpha,), (one,), has_aux=True)
+    return Speed(with_slope_errors(rate, weight, [pull_drift]), total, total)
+
+
+def with_slope_errors(rate: Rate, weight: Array, drifts: list[Array]) -> Rate:
+    """The rate, its error estimate covering the integrands of its derivatives too."""
+    error = quadrature_error(*jax.lax.stop_gradient((weight, drifts)))
+    return rate._replace(error=jnp.maximum(rate.error, error))
 
 
 def in_chunks(kernel: Callable, mapped: tuple, shared: tuple, cells: int):

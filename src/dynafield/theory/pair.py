@@ -20,6 +20,10 @@ __all__ = ["Mixture", "Parameters", "balance", "follow", "noise_range", "solve_p
 
 NEAR = 0.1
 """Below this distance of r from its curve, both unknowns move together."""
+SAFETY = 100.0
+"""Times the square of that distance, what the balance must exceed for its sign to count."""
+STRIDE = 2.0
+"""Longest move of log τ by Newton's step."""
 STILL = 1e-9
 """A Newton step this small is the last: what it leaves is its square, or rounding."""
 MAX_STEPS = 200
@@ -48,8 +52,9 @@ class Mixture(NamedTuple):
 
 
 def widths(mixture: Mixture, tau: Float[Array, ""]) -> Float[Array, " c"]:
-    """Standard deviation of the observation w* + τG in each component."""
-    return jnp.sqrt(mixture.std**2 + tau**2)
+    """Standard deviation of the observation w* + τG in each component (no slope where it is 0)."""
+    square = mixture.std**2 + tau**2
+    return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1.0)), 0.0)
 
 
 def balance(p: Parameters, c_w: Float[Array, ""], z: Float[Array, ""]) -> Float[Array, ""]:
@@ -107,6 +112,8 @@ def solve_pair(
     the plane. Each has a bracket to fall back on.
     """
 
+    low, high, z = z_range
+
     def evaluate(z, r):
         def both(x):
             value = residuals(x[0], x[1])
@@ -125,12 +132,15 @@ def solve_pair(
         # the balance on the curve, to first order; its sign is trusted beyond second order
         on_curve = b + b_r * to_curve
         slope = -c_z / c_r
-        trusted = near & (jnp.abs(on_curve) > to_curve**2)
+        trusted = near & (jnp.abs(on_curve) > SAFETY * to_curve**2)
         z_low = jnp.where(trusted & (on_curve > 0), s.z, s.z_low)
         z_high = jnp.where(trusted & (on_curve < 0), s.z, s.z_high)
         newton = -on_curve / (b_z + b_r * slope)
-        moved = jnp.where(jnp.abs(newton) < STILL, jnp.inf, s.z_moved)
-        along = near * guarded(s.z, newton, z_low, z_high, moved)
+        shut = z_high - z_low <= STILL * (1 + jnp.abs(s.z))  # on nothing: a sign was wrong
+        z_low, z_high = jnp.where(shut, low, z_low), jnp.where(shut, high, z_high)
+        free = (jnp.abs(newton) < STILL) | (z_high - z_low > 2 * STRIDE)
+        stride = jnp.clip(newton, -STRIDE, STRIDE)
+        along = near * guarded(s.z, stride, z_low, z_high, jnp.where(free, jnp.inf, s.z_moved))
         z, r = s.z + along, s.r + to_curve + slope * along
         fresh_low, fresh_high = bounds(z)
         r_low = jnp.where(near, fresh_low, r_low)
@@ -150,7 +160,6 @@ def solve_pair(
             steps=s.steps + 1,
         )
 
-    low, high, z = z_range
     r_low, r_high = bounds(z)
     first = Search(
         z, jnp.clip(guess(z), r_low, r_high), low, high, r_low, r_high,

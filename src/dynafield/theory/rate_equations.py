@@ -26,7 +26,7 @@ __all__ = [
     "above",
     "below",
     "ridgeless_slopes",
-    "slope_at_fixed_law",
+    "drift_at_fixed_law",
     "slopes_along",
 ]
 
@@ -75,9 +75,10 @@ def slopes_along(
     return Slopes(weight, nodes.s, mirror.log_slope_ratio(nodes.s), mirror.log_slope(jnp.zeros(())))
 
 
-def slope_at_fixed_law(mirror: MirrorMap, slopes: Slopes, rate: Rate, delta: Float[Array, ""]) -> Array:
-    r"""\(\partial\gamma/\partial\alpha = \frac{u^2}{\delta} E[\partial_\alpha\kappa|_w/(u+\kappa)^2]\),
-    the law of w held fixed; at depth 2 \(\partial_\alpha\kappa|_w = 2\alpha^3/\kappa\) [eq:rate_slope]."""
+def drift_at_fixed_law(mirror: MirrorMap, slopes: Slopes, rate: Rate) -> Float[Array, "*n"]:
+    r"""On nodes, \(u\,\partial_\alpha\kappa|_w\,/(u+\kappa)^2\): its mean times \(u/\delta\) is
+    \(\partial\gamma/\partial\alpha\), the law of w held fixed; at depth 2
+    \(\partial_\alpha\kappa|_w = 2\alpha^3/\kappa\) [eq:rate_slope]."""
     s, w = slopes.s, mirror.weight(slopes.s)
 
     def log_kappa(alpha):
@@ -86,36 +87,47 @@ def slope_at_fixed_law(mirror: MirrorMap, slopes: Slopes, rate: Rate, delta: Flo
 
     _, drift = jax.jvp(log_kappa, (mirror.alpha,), (jnp.ones_like(mirror.alpha),))
     lead = slopes.log_scale + slopes.log_ratio - jnp.log(rate.u)
-    pull = jax.nn.sigmoid(lead) * jax.nn.sigmoid(-lead)  # uκ/(u+κ)²
-    return rate.u / delta * jnp.sum(slopes.weight * pull * drift)
+    return jax.nn.sigmoid(lead) * jax.nn.sigmoid(-lead) * drift
 
 
-def below(delta: Float[Array, ""], slopes: Slopes) -> Rate:
-    """δ < 1: u > 0, bracketed by the extreme slopes; γ by the form whose terms are positive."""
+def follow_root(closure, x: Float[Array, ""], value: Float[Array, ""]) -> Float[Array, ""]:
+    """x with its derivative along `closure` = 0; `value` is the closure at x, with live parameters."""
+    slope = closure(x, None)[1]
+    return x - (value - stop_gradient(value)) / slope
+
+
+def below(delta: Float[Array, ""], slopes: Slopes) -> tuple[Rate, Float[Array, "*n"]]:
+    """δ < 1: u > 0, bracketed by the extreme slopes; γ by the form whose terms are positive.
+
+    Also returns κ/(u+κ) on the nodes at fixed u, whose derivative makes that of γ.
+    """
     fixed, d = stop_gradient((slopes, delta))
 
-    def mean(values):
-        return jnp.sum(fixed.weight * values)
+    def parts(law, x):  # κ/(u+κ) and u/(u+κ) for u = κ₀ e^x
+        return jax.nn.sigmoid(law.log_ratio - x), jax.nn.sigmoid(x - law.log_ratio)
 
-    def parts(x):  # κ/(u+κ) and u/(u+κ) for u = κ₀ e^x
-        return jax.nn.sigmoid(fixed.log_ratio - x), jax.nn.sigmoid(x - fixed.log_ratio)
+    def logit(law, delta, x):
+        hit, miss = parts(law, x)
+        b, rest = jnp.sum(law.weight * hit**2), jnp.sum(law.weight * miss * (1 + hit))
+        slope = 2 * jnp.sum(law.weight * hit**2 * miss) * (1 / b + 1 / rest)
+        return jnp.log(rest / b) - jnp.log((1 - delta) / delta), slope
 
     def closure(x, _):
-        hit, miss = parts(x)
-        b, rest = mean(hit**2), mean(miss * (1 + hit))
-        slope = 2 * mean(hit**2 * miss)
-        return jnp.log(rest / b) - jnp.log((1 - d) / d), slope * (1 / b + 1 / rest), None
+        return *logit(fixed, d, x), None
 
     ridge = jnp.log(1 / jnp.sqrt(d) - 1)
     low, high = ridge + jnp.min(fixed.log_ratio), ridge + jnp.max(fixed.log_ratio)
     x, _, found = bracketed_newton(closure, low - 1.0, high + 1.0, 0.5 * (low + high))
-    hit, miss = parts(x)
+    hit, miss = parts(fixed, x)
     log_u = fixed.log_scale + x
-    u = jnp.exp(log_u)
-    a = jnp.sum(slopes.weight * jax.nn.sigmoid(slopes.log_scale + slopes.log_ratio - log_u))
-    moving = (a / delta - 1) * u  # right in its derivatives; its value may cancel
-    gamma = u / d * mean(hit * miss) + (moving - stop_gradient(moving))
-    return Rate(gamma, u, a, found, quadrature_error(fixed.weight, [hit**2, hit * miss]))
+    at_fixed_u = jax.nn.sigmoid(slopes.log_scale + slopes.log_ratio - log_u)
+    # right in its derivatives; its value may cancel
+    moving = (jnp.sum(slopes.weight * at_fixed_u) / delta - 1) * jnp.exp(log_u)
+    value = jnp.exp(log_u) / d * jnp.sum(fixed.weight * hit * miss)
+    error = quadrature_error(fixed.weight, [hit**2, hit * miss])
+    x = follow_root(closure, x, logit(slopes, delta, x)[0])
+    u, a = jnp.exp(slopes.log_scale + x), jnp.sum(slopes.weight * parts(slopes, x)[0])
+    return Rate(value + (moving - stop_gradient(moving)), u, a, found, error), at_fixed_u
 
 
 def spacing(mirror: MirrorMap, x: Float[Array, ""]) -> Float[Array, ""]:
@@ -142,36 +154,42 @@ def ridgeless_slopes(
     return slopes._replace(log_ratio=slopes.log_ratio - lowest, log_scale=slopes.log_scale + lowest)
 
 
-def above(delta: Float[Array, ""], law: Callable[[Array], Slopes]) -> Rate:
+def above(
+    delta: Float[Array, ""], law: Callable[[Array], Slopes]
+) -> tuple[Rate, Float[Array, "*n"], Float[Array, "*n"]]:
     r"""δ > 1: the largest root, \(u = -v\), \(v = (1-\varepsilon)\,\mathrm{ess\,inf}\,\kappa\).
 
     `law(x)` gives the slopes resolved for \(x = \log\frac{1-\varepsilon}{\varepsilon}\), in
     units of ess inf κ. Where hardly any mass lies near the smallest slope, ε is below
     double precision: u is pinched there, and \(\gamma = (1 - A/\delta)\,\mathrm{ess\,inf}\,\kappa\).
+    Also returns the nodes' weights and v/(κ-v) on them at fixed ε.
     """
     d = stop_gradient(delta)
 
-    def terms(x: Array, slopes: Slopes) -> tuple[Array, Array, Array]:
-        """v/(κ-v), κ/(κ-v) and v, in units of ess inf κ."""
-        v = jax.nn.sigmoid(x)
+    def terms(x: Array, slopes: Slopes) -> tuple[Array, Array]:
+        """v/(κ-v) and κ/(κ-v)."""
         gap = jnp.expm1(slopes.log_ratio) + jax.nn.sigmoid(-x)
-        return v / gap, jnp.exp(slopes.log_ratio) / gap, v
+        return jax.nn.sigmoid(x) / gap, jnp.exp(slopes.log_ratio) / gap
+
+    def rise(law: Slopes, delta: Array, x: Array) -> tuple[Array, Array]:
+        """log((B-1)/(δ-1)) and its slope in x."""
+        pull, hit = terms(x, law)
+        total = jnp.sum(law.weight * pull * (hit + 1))
+        slope = 2 * jax.nn.sigmoid(-x) * jnp.sum(law.weight * hit**2 * pull)
+        return jnp.log(total / (delta - 1)), slope / total
 
     def closure(x, _):
-        slopes = stop_gradient(law(x))
-        pull, hit, _ = terms(x, slopes)
-        rise = jnp.sum(slopes.weight * pull * (hit + 1))  # B - 1
-        slope = 2 * jax.nn.sigmoid(-x) * jnp.sum(slopes.weight * hit**2 * pull)
-        return jnp.log(rise / (d - 1)), slope / rise, None
+        return *rise(stop_gradient(law(x)), d, x), None
 
     low = jnp.log(jnp.sqrt(d) - 1)
     x, _, found = bracketed_newton(closure, low - 1.0, jnp.full_like(low, PINCHED), low, tol=1e-12)
     x = stop_gradient(x)
     slopes = law(x)
-    pull, hit, v = terms(x, slopes)
-    a_less_one = jnp.sum(slopes.weight * pull)
-    lowest = jnp.exp(slopes.log_scale)
-    gamma = lowest * v * ((delta - 1) - a_less_one) / delta
-    seen = hit ** (2.0 * (x < PINCHED - 1))  # beyond, B is not used
-    error = quadrature_error(slopes.weight, [pull, seen])
-    return Rate(gamma, -lowest * v, 1 + a_less_one, found, stop_gradient(error))
+    free = x < PINCHED - 1  # beyond, B does not fix u
+    pull, hit = terms(x, slopes)
+    lowest, v = jnp.exp(slopes.log_scale), jax.nn.sigmoid(x)
+    gamma = lowest * v * ((delta - 1) - jnp.sum(slopes.weight * pull)) / delta
+    error = quadrature_error(slopes.weight, [pull, hit ** (2.0 * free)])
+    x = jnp.where(free, follow_root(closure, x, rise(slopes, delta, x)[0]), x)
+    u, a = -lowest * jax.nn.sigmoid(x), 1 + jnp.sum(slopes.weight * terms(x, slopes)[0])
+    return Rate(gamma, u, a, found, stop_gradient(error)), slopes.weight, pull

@@ -74,7 +74,7 @@ def small_alpha(batch: Batch) -> Any:
     law = Slopes(*map(jnp.asarray, (prior.weight, prior.mean, ratio, np.log(kappa.min()))))
 
     def limit(delta):
-        return above(delta, lambda _: law).gamma
+        return above(delta, lambda _: law)[0].gamma
 
     applies = (p.sigma == 0) & (p.delta > 1)
     delta = jnp.where(applies, p.delta, 2.0)
