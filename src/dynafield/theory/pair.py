@@ -108,8 +108,9 @@ def solve_pair(
 
     The closure increases with r, so each z has one r, found inside `bounds(z)`; along that
     curve the balance decreases with z from + to -, and crosses zero once. One loop serves
-    both: while r is far from its curve only r moves; near it both take Newton's step in
-    the plane. Each has a bracket to fall back on.
+    both: while r is far from its curve, or too far for the sign of the balance to be
+    known, only r moves; then both take Newton's step in the plane. Each has a bracket to
+    fall back on.
     """
 
     low, high, z = z_range
@@ -127,7 +128,7 @@ def solve_pair(
         (b_z, b_r), (c_z, c_r) = jacobian
         r_low, r_high = jnp.where(c < 0, s.r, s.r_low), jnp.where(c > 0, s.r, s.r_high)
         to_curve = -c / c_r
-        near = jnp.abs(to_curve) < NEAR
+        near = (jnp.abs(to_curve) < NEAR) | (r_high - r_low <= STILL)  # or a jump of the closure
         to_curve = guarded(s.r, to_curve, r_low, r_high, jnp.where(near, jnp.inf, s.r_moved))
         # the balance on the curve, to first order; its sign is trusted beyond second order
         on_curve = b + b_r * to_curve
@@ -140,11 +141,13 @@ def solve_pair(
         z_low, z_high = jnp.where(shut, low, z_low), jnp.where(shut, high, z_high)
         free = (jnp.abs(newton) < STILL) | (z_high - z_low > 2 * STRIDE)
         stride = jnp.clip(newton, -STRIDE, STRIDE)
-        along = near * guarded(s.z, stride, z_low, z_high, jnp.where(free, jnp.inf, s.z_moved))
+        ready = near & (trusted | (jnp.abs(newton) < NEAR))  # else r settles first
+        along = guarded(s.z, stride, z_low, z_high, jnp.where(free, jnp.inf, s.z_moved))
+        along = ready * jnp.clip(along, -2 * STRIDE, 2 * STRIDE)  # an end not seen yet is far off
         z, r = s.z + along, s.r + to_curve + slope * along
         fresh_low, fresh_high = bounds(z)
-        r_low = jnp.where(near, fresh_low, r_low)
-        r_high = jnp.where(near, fresh_high, r_high)
+        r_low = jnp.where(ready, fresh_low, r_low)
+        r_high = jnp.where(ready, fresh_high, r_high)
         still = (jnp.abs(newton) <= STILL * (1 + jnp.abs(z))) & (jnp.abs(to_curve) <= STILL)
         return Search(
             z=z,
@@ -153,8 +156,8 @@ def solve_pair(
             z_high=z_high,
             r_low=r_low,
             r_high=r_high,
-            z_moved=jnp.where(near, jnp.abs(along), s.z_moved),
-            r_moved=jnp.where(near, 2.0 * (fresh_high - fresh_low), jnp.abs(to_curve)),
+            z_moved=jnp.where(ready, jnp.abs(along), s.z_moved),
+            r_moved=jnp.where(ready, 2.0 * (fresh_high - fresh_low), jnp.abs(to_curve)),
             jacobian=jacobian,
             done=near & still,
             steps=s.steps + 1,
