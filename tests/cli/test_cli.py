@@ -88,7 +88,10 @@ def test_a_prior_from_a_file(tmp_path):
         (["--prior", "poisson:3"], "error: prior must be bernoulli:P"),
         (["--prior", "empirical:/nowhere"], "error: prior empirical:FILE must name a readable file"),
         (["--depth", "3", "--lam", "1"], "error: lam must be 0 at depth 3"),
-        (["--out", "/nowhere/x.nc"], "error: path must be in an existing folder"),
+        (["--out", "/nowhere/x.nc"], "error: path must be a file in an existing folder"),
+        (["--out", "/"], "error: path must be a file in an existing folder"),
+        (["--plot", "/nowhere/x.png"], "error: path must be a file in an existing folder"),
+        (["--plot", "x.xyz"], "error: plot must end in .png, .pdf, .svg"),
     ],
 )
 def test_bad_input_is_one_line_and_status_two(arguments, text, capsys):

@@ -79,6 +79,14 @@ def test_tradeoff_and_given_axes(sparse):
     np.testing.assert_array_equal(ax.lines[0].get_xdata(), both.gamma)
 
 
+def test_tradeoff_of_several_tasks_is_several_curves():
+    task = df.Task(np.array([[0.3], [0.5]]), 0.1, df.Bernoulli(0.1))
+    both = df.tradeoff(task, np.geomspace(0.1, 10, 5))
+    ax = both.plot()
+    assert [line.get_xdata().tolist() for line in ax.lines] == both.gamma.tolist()
+    assert [text.get_text() for text in ax.texts] == ["δ = 0.3", "δ = 0.5"]
+
+
 def test_what_cannot_be_drawn_says_so():
     cube = df.fixed_point(
         df.Task(np.full((2, 1, 1), 2.0), np.full((2, 1), 0.1), df.Gaussian()), NET(np.ones(2))

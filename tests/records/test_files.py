@@ -120,7 +120,7 @@ def test_a_result_of_a_later_version_is_named(tmp_path):
 
 
 def test_a_missing_folder_is_named(tmp_path):
-    with pytest.raises(df.FileError, match="path must be in an existing folder"):
+    with pytest.raises(df.FileError, match="path must be a file in an existing folder"):
         RESULTS["one"]().save(tmp_path / "none" / "x.nc")
 
 

@@ -218,6 +218,71 @@ def test_traced_problems_without_an_answer_are_nan():
     assert float(error(2.0)) == pytest.approx(0.02, rel=1e-13)
 
 
+def test_traced_problems_that_would_be_refused_are_nan(sparse):
+    def error(sigma, alpha, lam, depth):
+        prior = sparse.prior
+        return jax.jit(lambda s, a, x: df.fixed_point(df.Task(2.0, s, prior), NET(a, x, depth)).test_error)(
+            sigma, alpha, lam
+        )
+
+    assert np.isfinite(error(0.1, 0.5, 0.0, 3))
+    assert np.isnan(error(0.1, 0.5, 0.1, 3))  # no convex limit problem
+    assert np.isnan(error(-0.1, 0.5, 0.0, 2))
+    assert np.isnan(error(0.1, -0.5, 0.0, 2))
+
+
+def test_derivatives_that_would_be_wrong_are_refused_or_nan(sparse):
+    def error(alpha, lam=0.0):
+        return df.fixed_point(sparse, NET(alpha, lam)).test_error
+
+    with pytest.raises(ValueError, match="alpha must not be differentiated twice"):
+        jax.grad(jax.grad(error))(0.5)
+    assert np.isnan(jax.grad(error, 1)(0.5, 0.0))  # λ = 0 is the edge of the case
+    assert np.isfinite(jax.grad(error, 0)(0.5, 0.0))
+    assert np.isnan(jax.grad(lambda a: df.convergence_rate(sparse, NET(a)).dgamma_dalpha)(0.5))
+
+
+@pytest.mark.parametrize(
+    "prior", [df.GaussBernoulli(0.15, 1.5), df.Discrete([1e-3, 1.0], [0.9, 0.1])], ids=str
+)
+def test_the_search_never_fails_in_the_range(prior):
+    """Found by review: one problem in a few hundred once locked its bracket on nothing."""
+    rng, count = np.random.default_rng(7), 400
+    delta = np.exp(rng.uniform(np.log(0.02), np.log(0.999), count))
+    delta[::3] = 1 - 10 ** rng.uniform(-3, -1, len(delta[::3]))
+    sigma, alpha = 10 ** rng.uniform(-4, 1, count), 10 ** rng.uniform(-6, 3, count)
+    sigma[::7] = 0
+    assert np.all(df.tradeoff(df.Task(delta, sigma, prior), alpha).gamma > 0)
+    delta, lam = np.exp(rng.uniform(np.log(0.02), np.log(50), count)), 10 ** rng.uniform(-6, 2, count)
+    assert np.all(df.fixed_point(df.Task(delta, sigma, prior), NET(1.0, lam)).C_w > 0)
+
+
+@pytest.mark.parametrize(
+    ("prior", "delta", "sigma", "alpha"),
+    [
+        (df.GaussBernoulli(0.15, 1.5), 0.0975, 0.0415, 1.3e-6),
+        (df.Bernoulli(0.01, 30.0), 0.0268989, 0.00228603, 0.000337907),
+    ],
+)
+def test_problems_the_search_once_missed(prior, delta, sigma, alpha):
+    assert df.fixed_point(df.Task(delta, sigma, prior), NET(alpha)).C_w > 0
+
+
+def test_laws_are_picked_by_whole_indices(sparse):
+    many = df.fixed_point(sparse, NET(np.array([0.1, 0.5])))
+    assert many.law(1).second == many.R_w[1]
+    for index in ((), (2,), (-1,), (0, 0)):
+        with pytest.raises(ValueError, match="index must be 1 integers within the parameter axes"):
+            many.law(*index)
+    with pytest.raises(ValueError, match="index must be 0 integers"):
+        df.fixed_point(sparse, NET(0.5)).law(3)
+
+
+def test_swapped_arguments_are_named(sparse):
+    with pytest.raises(Exception, match="Task"):
+        df.fixed_point(NET(0.5), sparse)
+
+
 def test_new_values_reuse_the_compiled_code(sparse):
     df.fixed_point(sparse, NET(0.5))
     before = kernels.interpolating_points._cache_size()

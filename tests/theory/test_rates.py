@@ -96,6 +96,39 @@ def test_gradients_agree_with_finite_differences(where, depth):
         assert float(slope) == pytest.approx((ahead - behind) / (2 * step), rel=1e-5, abs=1e-9)
 
 
+@pytest.mark.parametrize("delta", [0.5, 2.0])
+@pytest.mark.parametrize("name", ["u", "A"])
+def test_gradients_of_u_and_A(delta, name):
+    def value(*where):
+        return getattr(
+            df.convergence_rate(df.Task(where[0], where[1], df.Bernoulli(0.1)), NET(where[2])), name
+        )
+
+    where = np.array([delta, 0.1, 0.5])
+    for i, slope in enumerate(jax.grad(value, (0, 1, 2))(*map(float, where))):
+        ahead, behind = (value(*(where + sign * 1e-5 * np.eye(3)[i])) for sign in (1, -1))
+        assert float(slope) == pytest.approx((ahead - behind) / 2e-5, rel=1e-5)
+
+
+def test_gradients_without_noise():
+    def gamma(delta, sigma, alpha):
+        return df.convergence_rate(df.Task(delta, sigma, df.Bernoulli(0.1)), NET(alpha)).gamma
+
+    by_delta, _, by_alpha = jax.grad(gamma, (0, 1, 2))(2.0, 0.0, 0.5)
+    assert float(by_delta) == pytest.approx(
+        (gamma(2.0 + 1e-5, 0.0, 0.5) - gamma(2.0 - 1e-5, 0.0, 0.5)) / 2e-5, rel=1e-6
+    )
+    assert float(by_alpha) == pytest.approx(
+        (gamma(2.0, 0.0, 0.5 + 1e-5) - gamma(2.0, 0.0, 0.5 - 1e-5)) / 2e-5, rel=1e-6
+    )
+
+
+def test_slope_at_fixed_law_is_resolved():
+    """Found by review: 64 nodes miss its peak at w = 0; 30-digit quadrature gives 3.8171952e-06."""
+    rate = df.convergence_rate(df.Task(0.98403639815, 0.02730481992, df.Bernoulli(0.1)), NET(0.00100830508))
+    assert rate.dgamma_dalpha_fixed_law == pytest.approx(3.8171952e-06, rel=2e-8, abs=0)
+
+
 def test_pinched_gradient():
     task = df.Task(2.0, 0.01, df.Bernoulli(1.0))
     rate = df.convergence_rate(task, NET(0.1))

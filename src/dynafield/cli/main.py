@@ -45,6 +45,20 @@ def options(
     """Options that belong to no command."""
 
 
+PICTURES = (".png", ".pdf", ".svg")
+
+
+def check_places(out: Path | None, plot: Path | None) -> None:
+    """Refuse what cannot be written before anything is computed."""
+    from dynafield.records.files import writable
+
+    for path in (out, plot):
+        if path is not None:
+            writable(path)
+    if plot is not None and plot.suffix not in PICTURES:
+        raise InputError(f"plot must end in {', '.join(PICTURES)}, got {str(plot)!r}")
+
+
 def deliver(
     record: "Record", names: tuple[str, ...], json: bool, out: Path | None, plot: Path | None
 ) -> None:
@@ -75,9 +89,10 @@ def limit(
     out: Out = None,
     plot: Plot = None,
 ) -> None:
-    """Where training ends: errors, kernels and the law of the weights at the fixed point."""
+    """Where training ends: errors and responses at the fixed point (--plot draws the law of the weights)."""
     from dynafield.theory.fixed_points import fixed_point
 
+    check_places(out, plot)
     record = fixed_point(*problem(delta, sigma, alpha, lam, depth, prior))
     names = ("case", "test_error", "train_error", "C_w", "chi_w", "R_w")
     deliver(record, names, json, out, plot)
@@ -98,6 +113,7 @@ def rate(
     """How fast training ends: the rate γ, its derivative in α and its limits."""
     from dynafield.theory.rates import convergence_rate
 
+    check_places(out, plot)
     record = convergence_rate(*problem(delta, sigma, alpha, lam, depth, prior))
     names = ("case", "gamma", "dgamma_dalpha", "large_alpha", "small_alpha")
     deliver(record, names, json, out, plot)

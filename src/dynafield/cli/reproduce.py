@@ -17,6 +17,8 @@ def make_figures(names: list[str], out: Path) -> list[Path]:
     unknown = [name for name in names if name not in FIGURES]
     if unknown:
         raise InputError(f"figure must be one of {', '.join(FIGURES)}, got {unknown[0]!r}")
+    if out.exists() and not out.is_dir():
+        raise InputError(f"out must be a folder, got {str(out)!r}")
     import matplotlib as mpl
 
     mpl.use("Agg")

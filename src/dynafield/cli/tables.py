@@ -19,7 +19,7 @@ def columns(record: "Record", names: tuple[str, ...]) -> dict[str, Any]:
 
     given = parameters(record.task, record.net)
     shape = record.shape
-    result = {k: np.broadcast_to(v, shape).ravel() for k, v in given.items() if v.size > 1}
+    result = {k: np.broadcast_to(v, shape).ravel() for k, v in given.items() if v.ndim}
     return result | {name: np.broadcast_to(getattr(record, name), shape).ravel() for name in names}
 
 

@@ -145,11 +145,19 @@ def draw_path_rates(paths: "PathRates", ax: Any = None) -> Any:
 def draw_tradeoff(result: "Tradeoff", ax: Any = None) -> Any:
     """Test error against γ, coloured by α."""
     ax = axes(ax)
-    alpha = np.broadcast_to(result.net.alpha, result.shape).ravel()
-    gamma, error = np.ravel(result.gamma), np.ravel(result.test_error)
-    ax.plot(gamma, error, color="0.75", zorder=1)
-    scale = "log" if spread(alpha) == "log" else "linear"
-    points = ax.scatter(gamma, error, c=alpha, norm=scale, cmap="viridis", s=14, zorder=2)
+    alpha = np.broadcast_to(result.net.alpha, result.shape)
+    gamma, error = np.asarray(result.gamma), np.asarray(result.test_error)
+    _, _, curves = curves_of(result) if result.shape else ("", alpha, [("", ())])
+    for label, index in curves:
+        ax.plot(np.atleast_1d(gamma[index]), np.atleast_1d(error[index]), color="0.75", zorder=1)
+        if label:
+            end = (*index, -1)
+            ax.annotate(
+                label, (gamma[end], error[end]), fontsize=8, textcoords="offset points", xytext=(4, 4)
+            )
+    points = ax.scatter(
+        gamma.ravel(), error.ravel(), c=alpha.ravel(), norm=spread(alpha), cmap="viridis", s=14, zorder=2
+    )
     ax.figure.colorbar(points, ax=ax, label="initial scale α")
     ax.set_xscale("log")
     return finish(ax, "gamma", "test_error")

@@ -9,7 +9,7 @@ from jax.core import Tracer
 
 from dynafield.errors import InputError
 
-__all__ = ["concrete", "integer", "real", "real_vector", "same_shape"]
+__all__ = ["concrete", "derivative_order", "index_of", "integer", "real", "real_vector", "same_shape"]
 
 
 def concrete(value: Any) -> np.ndarray | None:
@@ -20,6 +20,15 @@ def concrete(value: Any) -> np.ndarray | None:
         return np.asarray(jax.lax.stop_gradient(value), dtype=float)
     except (jax.errors.TracerArrayConversionError, jax.errors.ConcretizationTypeError):
         return None
+
+
+def derivative_order(value: Any) -> int:
+    """How many derivatives JAX is taking with respect to `value` (as far as it shows)."""
+    order = 0
+    while isinstance(value, Tracer):
+        order += hasattr(value, "primal")
+        value = getattr(value, "primal", getattr(value, "val", None))
+    return order
 
 
 def first_bad(array: np.ndarray, good: np.ndarray) -> str:
@@ -82,6 +91,20 @@ def integer(name: str, value: Any, minimum: int) -> int:
     if value < minimum:
         raise InputError(f"{name} must be {allowed}, got {value}")
     return int(value)
+
+
+def index_of(index: tuple[Any, ...], shape: tuple[int, ...]) -> int:
+    """The row of `index` in C order, or InputError naming index and shape."""
+    whole = all(isinstance(i, (int, np.integer)) and not isinstance(i, bool) for i in index)
+    if (
+        not whole
+        or len(index) != len(shape)
+        or not all(0 <= i < n for i, n in zip(index, shape, strict=True))
+    ):
+        raise InputError(
+            f"index must be {len(shape)} integers within the parameter axes {shape}, got {index}"
+        )
+    return int(np.ravel_multi_index(index, shape)) if shape else 0
 
 
 def same_shape(**arguments: Any) -> tuple[int, ...]:

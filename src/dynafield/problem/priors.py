@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import equinox as eqx
 import numpy as np
+from jax.core import Tracer
 
 from dynafield.errors import InputError
 from dynafield.problem.checks import integer, real, real_vector
@@ -44,6 +45,8 @@ def number(name: str, value: Any, ok: Callable[[Any], Any], allowed: str) -> flo
     checked = real(name, value, ok, allowed)
     if np.ndim(checked):
         raise InputError(f"{name} must be {allowed}, got an array of shape {np.shape(checked)}")
+    if isinstance(checked, Tracer):
+        raise InputError(f"{name} must be a plain number: priors are neither traced nor differentiated")
     return float(checked)
 
 
@@ -72,9 +75,14 @@ class Prior(eqx.Module):
         """The law as a mixture of Gaussians and point masses."""
 
     @property
+    def components(self) -> Components:
+        """The mixture as float64 arrays."""
+        return Components(*(np.asarray(part, float) for part in self.mixture()))
+
+    @property
     def second_moment(self) -> float:
         r"""\(\rho^2 = E[w^{*2}]\)."""
-        weight, mean, std = self.mixture()
+        weight, mean, std = self.components
         return float(np.sum(weight * (mean**2 + std**2)))
 
     def __repr__(self) -> str:
@@ -88,14 +96,14 @@ class Prior(eqx.Module):
 
     def sample(self, n: int, seed: int) -> np.ndarray:
         """n independent draws."""
-        weight, mean, std = self.mixture()
+        weight, mean, std = self.components
         rng = np.random.default_rng(seed)
         which = rng.choice(len(weight), size=integer("n", n, 0), p=weight)
         return mean[which] + std[which] * rng.standard_normal(n)
 
     def average(self, function: Callable[[np.ndarray], np.ndarray]) -> float:
         """E[function(w*)] by sums and Gauss–Hermite rules: exact for polynomials of degree < 128."""
-        weight, mean, std = self.mixture()
+        weight, mean, std = self.components
         x, gauss = np.polynomial.hermite_e.hermegauss(HERMITE)
         atom = std == 0
         total = np.sum(weight[atom] * function(mean[atom])) if atom.any() else 0.0

@@ -10,7 +10,7 @@ import xarray as xr
 from dynafield.errors import FileError
 from dynafield.version import __version__
 
-__all__ = ["read", "write"]
+__all__ = ["read", "writable", "write"]
 
 FORMAT = "dynafield 1"
 
@@ -32,12 +32,18 @@ def digest(data: xr.Dataset) -> str:
 
 def write(data: xr.Dataset, kind: str, path: str | Path) -> Path:
     """Write `data` as netCDF-4 with kind, version and fingerprint; the folder must exist."""
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise FileError(f"path must be in an existing folder, got {str(path)!r}")
+    path = writable(path)
     data = data.assign_attrs(format=FORMAT, kind=kind, dynafield_version=__version__)
     data.attrs["sha256"] = digest(data)
     data.to_netcdf(path, engine="h5netcdf")
+    return path
+
+
+def writable(path: str | Path) -> Path:
+    """`path`, or FileError if no file can be there."""
+    path = Path(path)
+    if path.is_dir() or not path.parent.is_dir():
+        raise FileError(f"path must be a file in an existing folder, got {str(path)!r}")
     return path
 
 

@@ -29,12 +29,13 @@ def add_problem(data: xr.Dataset, task: Task, net: DiagonalNetwork) -> xr.Datase
         data.coords[name] = (dims, value.reshape([shape[i] for i in along[name]]))
     data.attrs |= {"axes": " ".join(axes), "network": type(net).__name__, "depth": net.depth}
     kind = type(task.prior)
-    data.attrs["prior"] = kind.__name__ if kind.__module__ == priors.__name__ else f"own {kind.__name__}"
-    for field, value in vars(task.prior).items():
+    ours = kind.__module__ == priors.__name__
+    data.attrs["prior"] = kind.__name__ if ours else f"own {kind.__name__}"
+    for field, value in vars(task.prior).items() if ours else ():
         entries = np.asarray(value)
         data[f"prior_{field}"] = ((f"prior_{field}_entry",) * entries.ndim, entries)
-    for field, value in task.prior.mixture()._asdict().items():
-        data[f"mixture_{field}"] = ("mixture_component", np.asarray(value, float))
+    for field, value in task.prior.components._asdict().items():
+        data[f"mixture_{field}"] = ("mixture_component", value)
     return data
 
 

@@ -8,7 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from dynafield.problem.checks import concrete, same_shape
+from dynafield.errors import InputError
+from dynafield.problem.checks import concrete, derivative_order, same_shape
 from dynafield.problem.networks import DiagonalNetwork
 from dynafield.problem.priors import Components
 from dynafield.problem.task import Task
@@ -31,15 +32,23 @@ class Batch(NamedTuple):
         return Mixture(*map(jnp.asarray, self.components))
 
 
-def flatten(task: Task, net: DiagonalNetwork) -> Batch:
+def flatten(task: Any, net: Any) -> Batch:
     """The problems of (task, net) as rows; components without weight are dropped."""
+    if not (isinstance(task, Task) and isinstance(net, DiagonalNetwork)):
+        raise InputError(
+            "the first argument must be a Task and the second a DiagonalNetwork, "
+            f"got {type(task).__name__} and {type(net).__name__}"
+        )
     given = dict(delta=task.delta, sigma=task.sigma, alpha=net.alpha, lam=net.lam)
+    for name, value in given.items():
+        if derivative_order(value) > 1:
+            raise InputError(f"{name} must not be differentiated twice: derivatives are of first order")
     shape = same_shape(**given)
     rows = []
     for value in given.values():
         lib = jnp if isinstance(value, Tracer) else np
         rows.append(lib.broadcast_to(lib.asarray(value, float), shape).reshape(-1))
-    weight, mean, std = (np.asarray(a, float) for a in task.prior.mixture())
+    weight, mean, std = task.prior.components
     kept = weight > 0
     components = Components(*(a[kept] for a in (weight, mean, std)))
     return Batch(Parameters(*rows), components, net.depth, shape)

@@ -3,12 +3,13 @@
 import dataclasses
 from typing import Any, ClassVar
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 from jaxtyping import ArrayLike, Float
 
-from dynafield.problem.checks import concrete
+from dynafield.problem.checks import concrete, derivative_order, index_of
 from dynafield.problem.mirror import MirrorMap
 from dynafield.problem.networks import DiagonalNetwork
 from dynafield.problem.task import Task
@@ -39,7 +40,7 @@ class FixedPoint(Record):
     def law(self, *index: int) -> LimitLaw:
         """The law of (w, w*) for the problem at `index` (none needed when there is one)."""
         batch = flatten(self.task, self.net)
-        row = int(np.ravel_multi_index(index, self.shape)) if self.shape else 0
+        row = index_of(index, self.shape)
 
         def pick(value):
             return np.asarray(value).reshape(-1)[row].item()
@@ -90,6 +91,18 @@ def choose(masks: dict[str, Any], values: dict[str, Any]) -> Any:
     return rows
 
 
+@jax.custom_jvp
+def no_slope_at_zero(lam: Any) -> Any:
+    """Zero, with derivative NaN at λ = 0: the case changes there, and with it the formula."""
+    return jnp.zeros_like(lam)
+
+
+@no_slope_at_zero.defjvp
+def _(primals, tangents):
+    (lam,), (moved,) = primals, tangents
+    return jnp.zeros_like(lam), jnp.where(lam == 0, jnp.nan, 0.0) * moved
+
+
 def describe(task: Task, net: DiagonalNetwork, batch: Batch, points: Points) -> FixedPoint:
     """The public result from the solved rows [eq:fix_case1, eq:fix_case2, eq:fix_case3]."""
     p, one = batch.p, np.ones(len(batch.p.delta))
@@ -118,6 +131,8 @@ def describe(task: Task, net: DiagonalNetwork, batch: Batch, points: Points) -> 
         return choose(points.masks, {case: known.get(name, missing * one) for case, known in values.items()})
 
     chi, c_w = field("chi_w", 0.0), field("C_w", 0.0)
+    if derivative_order(p.lam):
+        c_w = c_w + no_slope_at_zero(p.lam)
     c_f = (c_w + p.sigma**2) / (1 + chi) ** 2
     rows = dict(
         test_error=c_w + p.sigma**2, train_error=c_f, C_w=c_w, C_f=c_f, chi_w=chi,

@@ -46,11 +46,13 @@ def admit(batch: Batch) -> dict[str, Any]:
             "delta must not be 1 when lam is 0: at the interpolation threshold the test error diverges "
             "and the rate vanishes; take delta below or above 1, or lam > 0"
         )
-    delta, lam = (batch.p.delta, batch.p.lam) if delta is None or lam is None else (delta, lam)
+    known = all(concrete(value) is not None for value in batch.p)
+    p = Parameters(*map(concrete, batch.p)) if known else batch.p  # type: ignore[arg-type]
+    valid = (p.delta > 0) & (p.sigma >= 0) & (p.alpha > 0)  # traced values come unchecked
     return {
-        "regularized": lam > 0,
-        "ridgeless": (lam == 0) & (delta > 1),
-        "interpolating": (lam == 0) & (delta < 1),
+        "regularized": valid & (p.lam > 0) & (batch.depth == 2),
+        "ridgeless": valid & (p.lam == 0) & (p.delta > 1),
+        "interpolating": valid & (p.lam == 0) & (p.delta < 1),
     }
 
 
@@ -119,7 +121,7 @@ def check(batch: Batch, good: Any, what: str) -> Any:
         text = ", ".join(f"{name}={value[bad[0]]:g}" for name, value in rows.items() if value is not None)
         raise SolveError(
             f"{what} was not found to {ACCURACY:g} at {text}, depth={batch.depth} "
-            f"({len(bad)} of {len(known)} problems): double precision does not reach it; "
-            "stay within the range the documentation gives"
+            f"({len(bad)} of {len(known)} problems): the search did not converge or its "
+            "averages are not resolved; stay within the documented range, for targets of order one"
         )
     return good

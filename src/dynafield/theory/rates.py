@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dynafield.errors import InputError
+from dynafield.problem.checks import derivative_order, index_of
 from dynafield.problem.networks import DiagonalNetwork
 from dynafield.problem.task import Task
 from dynafield.records.record import Record, quantity
@@ -43,7 +44,7 @@ class ConvergenceRate(Record):
             raise InputError(
                 f"lam must be > 0 for a law of path rates, got a problem that is {law.case}: use gamma"
             )
-        return PathRates(law, float(np.asarray(point.chi_w)[index]))
+        return PathRates(law, float(np.ravel(point.chi_w)[index_of(index, self.shape)]))
 
     def plot(self, ax: Any = None) -> Any:
         """γ along the parameter axis; for one problem with λ > 0 the law of the path rates."""
@@ -73,13 +74,21 @@ def describe_rate(
         dgamma_dalpha_fixed_law=field(lambda s: s.slope_fixed_law, 0.0),
         large_alpha=choose(
             points.masks,
-            {"regularized": 0.0 * one, **dict.fromkeys(("ridgeless", "interpolating"), large_alpha(batch))},
+            {
+                "regularized": np.nan * one,
+                **dict.fromkeys(("ridgeless", "interpolating"), large_alpha(batch)),
+            },
         ),
         small_alpha=choose(
             points.masks,
-            {"regularized": 0.0 * one, **dict.fromkeys(("ridgeless", "interpolating"), small_alpha(batch))},
+            {
+                "regularized": np.nan * one,
+                **dict.fromkeys(("ridgeless", "interpolating"), small_alpha(batch)),
+            },
         ),
     )
+    if any(map(derivative_order, batch.p)):  # their own derivatives would be of second order
+        rows |= {name: rows["gamma"] * np.nan for name in ("dgamma_dalpha", "dgamma_dalpha_fixed_law")}
     if is_traced(fine):
         rows = {name: jnp.where(fine, value, jnp.nan) for name, value in rows.items()}
     rows["exponential"] = ~points.masks["regularized"]
