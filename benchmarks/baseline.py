@@ -9,7 +9,6 @@ parametrization of its own (q = log(u/v)).
 
 import itertools
 import math
-from functools import partial
 
 from scipy.integrate import quad
 from scipy.optimize import brentq
@@ -100,6 +99,17 @@ def active(prior, alpha, depth, tau, response):
     return over_prior(prior, tau, one)
 
 
+def log_noise(balance, delta, sigma, prior):
+    """log τ at which the balance vanishes, bracketed from the noise of an untrained network."""
+    untrained = 0.5 * math.log((prior.second_moment + sigma**2) / delta)
+    low, high = untrained - 1.0, untrained + 0.5
+    while balance(low) < 0:
+        low -= 2.0
+    while balance(high) > 0:
+        high += 2.0
+    return brentq(balance, low, high, **ROOT)
+
+
 def interpolating(delta, sigma, prior, alpha, depth=2):
     """(C_w, R_w, τ) of case (iii): brentq for R_w inside brentq for τ."""
     _, _, floor, _ = network(alpha, depth, 0.0)
@@ -118,13 +128,7 @@ def interpolating(delta, sigma, prior, alpha, depth=2):
         tau = math.exp(z)
         return math.log((weight_error(prior, alpha, depth, tau, response_at(tau)) + sigma**2) / delta) - 2 * z
 
-    untrained = 0.5 * math.log((prior.second_moment + sigma**2) / delta)
-    low, high = untrained - 1.0, untrained + 0.5
-    while balance(low) < 0:
-        low -= 2.0
-    while balance(high) > 0:
-        high += 2.0
-    tau = math.exp(brentq(balance, low, high, **ROOT))
+    tau = math.exp(log_noise(balance, delta, sigma, prior))
     response = response_at(tau)
     return weight_error(prior, alpha, depth, tau, response), response, tau
 
@@ -174,13 +178,7 @@ def regularized(delta, sigma, prior, lam):
         tau = math.exp(z)
         return math.log((error(tau, threshold(tau)) + sigma**2) / delta) - 2 * z
 
-    untrained = 0.5 * math.log((prior.second_moment + sigma**2) / delta)
-    low, high = untrained - 1.0, untrained + 0.5
-    while balance(low) < 0:
-        low -= 2.0
-    while balance(high) > 0:
-        high += 2.0
-    tau = math.exp(brentq(balance, low, high, **ROOT))
+    tau = math.exp(log_noise(balance, delta, sigma, prior))
     theta = threshold(tau)
     share = passing(tau, theta) / delta
     return error(tau, theta), share / (1 - share) if share < 0.5 else theta / lam - 1, tau
@@ -201,7 +199,7 @@ def rate_below(delta, prior, alpha, depth, response, tau):
     _, _, roof, _ = network(alpha, depth, place(alpha, depth, 0.0, far))
     low, high = (math.log(k * (1 / math.sqrt(delta) - 1)) for k in (floor, roof))
 
-    def closure(x, u=0.0):
+    def closure(x):
         u = math.exp(x)
         return mean(lambda k: (k / (u + k)) ** 2) - delta
 
@@ -236,6 +234,3 @@ def fixed_point_and_rate(delta, sigma, prior, alpha, depth=2):
     """What one point of a trade-off curve costs."""
     c_w, response, tau = interpolating(delta, sigma, prior, alpha, depth)
     return c_w, response, rate_below(delta, prior, alpha, depth, response, tau)
-
-
-__all__ = [name for name, value in dict(globals()).items() if callable(value) and value is not partial]
