@@ -9,8 +9,13 @@ import dynafield as df
 NET = df.DiagonalNetwork
 
 
+def slow(depth):
+    """Each depth compiles anew; the deeper ones wait for make test-all."""
+    return pytest.param(depth, marks=pytest.mark.slow)
+
+
 @pytest.mark.parametrize("delta", [0.3, 2.5])
-@pytest.mark.parametrize("depth", [2, 3, 5])
+@pytest.mark.parametrize("depth", [2, 3, slow(5)])
 def test_one_slope_for_all_gives_the_marchenko_pastur_edge(delta, depth):
     """Without signal and noise κ = α^(2L-2) everywhere: γ = κ (1 - δ^-1/2)²."""
     rate = df.convergence_rate(df.Task(delta, 0.0, df.Bernoulli(0.0)), NET(0.7, depth=depth))
@@ -21,7 +26,7 @@ def test_one_slope_for_all_gives_the_marchenko_pastur_edge(delta, depth):
 
 
 @pytest.mark.parametrize("delta", [0.5, 2.0])
-@pytest.mark.parametrize("depth", [2, 4])
+@pytest.mark.parametrize("depth", [2, slow(4)])
 def test_large_scale_limit(delta, depth):
     rate = df.convergence_rate(df.Task(delta, 0.3, df.Bernoulli(0.1)), NET(30.0, depth=depth))
     assert rate.gamma == pytest.approx(rate.large_alpha, rel=1e-5)  # corrections of order w²/α⁴ ~ 1e-6
@@ -85,7 +90,7 @@ def test_derivatives_in_alpha(sparse):
 
 
 @pytest.mark.parametrize("where", [(0.5, 0.1, 0.5), (2.0, 0.1, 0.5), (0.2, 0.5, 0.02)], ids=str)
-@pytest.mark.parametrize("depth", [2, 3])
+@pytest.mark.parametrize("depth", [2, slow(3)])
 def test_gradients_agree_with_finite_differences(where, depth):
     def gamma(delta, sigma, alpha):
         return df.convergence_rate(df.Task(delta, sigma, df.Bernoulli(0.1)), NET(alpha, depth=depth)).gamma
