@@ -1,6 +1,7 @@
 """The command line as a user runs it: real processes for the doors, the runner for the rest."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -14,9 +15,12 @@ from dynafield.cli import main
 DYNAFIELD = [sys.executable, "-c", "from dynafield.cli.main import run; run()"]
 
 
-def call(*arguments, **options):
+def call(cache, *arguments):
+    """The command in a fresh process with a cache folder of its own; jax sets the log level here."""
+    ours = ("JAX_COMPILATION_CACHE_DIR", "TF_CPP_MIN_LOG_LEVEL")
+    env = {k: v for k, v in os.environ.items() if k not in ours} | {"XDG_CACHE_HOME": str(cache)}
     return subprocess.run(
-        [*DYNAFIELD, *arguments], capture_output=True, text=True, timeout=120, check=False, **options
+        [*DYNAFIELD, *arguments], capture_output=True, text=True, timeout=120, check=False, env=env
     )
 
 
@@ -25,8 +29,8 @@ def invoke(*arguments):
     return CliRunner().invoke(main.app, arguments, catch_exceptions=False)
 
 
-def test_one_problem_prints_a_block():
-    done = call("limit", "--lam", "0.1")
+def test_one_problem_prints_a_block(tmp_path):
+    done = call(tmp_path, "limit", "--lam", "0.1")
     assert done.returncode == 0
     assert done.stderr == ""
     assert "C_w          0.01916405236" in done.stdout
@@ -154,16 +158,11 @@ def test_reproduce_refuses_unknown_figures(capsys):
 
 def test_a_second_command_finds_compiled_code(tmp_path):
     """The cache is filled by the first command and used, in silence, by the second."""
-    import os
-
-    env = os.environ | {"XDG_CACHE_HOME": str(tmp_path)}
-    for name in ("JAX_COMPILATION_CACHE_DIR", "TF_CPP_MIN_LOG_LEVEL"):  # jax sets the latter here
-        env.pop(name, None)
-    call("limit", env=env)
+    call(tmp_path, "limit")
     kept = {p: p.stat().st_mtime for p in tmp_path.rglob("*-cache")}
     assert kept
     time.sleep(0.01)
-    done = call("limit", "--alpha", "0.3", env=env)
+    done = call(tmp_path, "limit", "--alpha", "0.3")
     assert done.returncode == 0
     assert done.stderr == ""
     assert {p: p.stat().st_mtime for p in tmp_path.rglob("*-cache")} == kept
