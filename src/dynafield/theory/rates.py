@@ -72,20 +72,8 @@ def describe_rate(
         A=field(lambda s: s.rate.a, np.nan),
         dgamma_dalpha=field(lambda s: s.slope, 0.0),
         dgamma_dalpha_fixed_law=field(lambda s: s.slope_fixed_law, 0.0),
-        large_alpha=choose(
-            points.masks,
-            {
-                "regularized": np.nan * one,
-                **dict.fromkeys(("ridgeless", "interpolating"), large_alpha(batch)),
-            },
-        ),
-        small_alpha=choose(
-            points.masks,
-            {
-                "regularized": np.nan * one,
-                **dict.fromkeys(("ridgeless", "interpolating"), small_alpha(batch)),
-            },
-        ),
+        large_alpha=field(lambda _: large_alpha(batch), np.nan),
+        small_alpha=field(lambda _: small_alpha(batch), np.nan),
     )
     if any(map(derivative_order, batch.p)):  # their own derivatives would be of second order
         rows |= {name: rows["gamma"] * np.nan for name in ("dgamma_dalpha", "dgamma_dalpha_fixed_law")}
