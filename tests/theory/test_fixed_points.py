@@ -82,7 +82,7 @@ def test_no_signal(sigma, lam):
 
 
 def test_deeper_is_sparser_here():
-    """Noiseless and sparse: the error falls with depth (an ordering only; the numbers are checked elsewhere)."""
+    """Noiseless and sparse: the error falls with depth. An ordering only; numbers are checked elsewhere."""
     task = df.Task(0.5, 0.0, df.Bernoulli(0.1))
     errors = [df.fixed_point(task, NET(0.3, depth=depth)).C_w for depth in (2, 3, 4)]
     assert errors[0] > errors[1] > errors[2] > 0
