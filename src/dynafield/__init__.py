@@ -11,7 +11,7 @@ from dynafield.version import __version__
 if TYPE_CHECKING:
     from dynafield.errors import FileError, InputError, SolveError
     from dynafield.loading import load
-    from dynafield.problem.networks import DiagonalNetwork
+    from dynafield.problem.networks import DiagonalNetwork, Network, TruncatedDiagonalNetwork
     from dynafield.problem.priors import (
         Bernoulli,
         Components,
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
         Prior,
     )
     from dynafield.problem.task import Task
+    from dynafield.problem.trainers import GradientDescent, GradientFlow
+    from dynafield.simulation.runs import Runs
+    from dynafield.simulation.simulate import simulate
     from dynafield.theory.fixed_points import FixedPoint, fixed_point
     from dynafield.theory.rates import ConvergenceRate, convergence_rate
     from dynafield.theory.tradeoffs import Tradeoff, tradeoff
@@ -39,22 +42,28 @@ __all__ = [
     "GaussBernoulli",
     "Gaussian",
     "GaussianMixture",
+    "GradientDescent",
+    "GradientFlow",
     "InputError",
+    "Network",
     "Prior",
+    "Runs",
     "SolveError",
     "Task",
     "Tradeoff",
+    "TruncatedDiagonalNetwork",
     "__version__",
     "convergence_rate",
     "fixed_point",
     "load",
+    "simulate",
     "tradeoff",
 ]
 
 HOMES = {
     "dynafield.errors": ("FileError", "InputError", "SolveError"),
     "dynafield.loading": ("load",),
-    "dynafield.problem.networks": ("DiagonalNetwork",),
+    "dynafield.problem.networks": ("DiagonalNetwork", "Network", "TruncatedDiagonalNetwork"),
     "dynafield.problem.priors": (
         "Bernoulli",
         "Components",
@@ -66,6 +75,9 @@ HOMES = {
         "Prior",
     ),
     "dynafield.problem.task": ("Task",),
+    "dynafield.problem.trainers": ("GradientDescent", "GradientFlow"),
+    "dynafield.simulation.runs": ("Runs",),
+    "dynafield.simulation.simulate": ("simulate",),
     "dynafield.theory.fixed_points": ("FixedPoint", "fixed_point"),
     "dynafield.theory.rates": ("ConvergenceRate", "convergence_rate"),
     "dynafield.theory.tradeoffs": ("Tradeoff", "tradeoff"),

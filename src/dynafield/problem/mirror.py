@@ -11,9 +11,12 @@ Both \(w\) and \(\Phi\) are explicit in one real coordinate \(s\), with \(c = (L
 \(w\) or at the end of the interval of \(\Phi\), where \(\Phi\) itself has no digits left.
 """
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
 from dynafield.numerics.roots import bracketed_newton
@@ -21,13 +24,19 @@ from dynafield.numerics.roots import bracketed_newton
 __all__ = ["MirrorMap"]
 
 
-def log_cosh(x: Float[Array, "*s"]) -> Float[Array, "*s"]:
+def library(*arrays: Any) -> Any:
+    """NumPy for numbers and NumPy arrays, JAX as soon as one of them is JAX's."""
+    return jnp if any(isinstance(a, jax.Array) for a in arrays) else np
+
+
+def log_cosh(x: Any) -> Any:
     """log cosh x, with small relative error at small x and no overflow at large x."""
-    size = jnp.abs(x)
-    near = jnp.minimum(size, 1.0)
-    small = jnp.log1p(2.0 * jnp.sinh(0.5 * near) ** 2)
-    large = size + jnp.log1p(jnp.exp(-2.0 * size)) - jnp.log(2.0)
-    return jnp.where(size < 1.0, small, large)
+    lib = library(x)
+    size = lib.abs(x)
+    near = lib.minimum(size, 1.0)
+    small = lib.log1p(2.0 * lib.sinh(0.5 * near) ** 2)
+    large = size + lib.log1p(lib.exp(-2.0 * size)) - np.log(2.0)
+    return lib.where(size < 1.0, small, large)
 
 
 class MirrorMap(eqx.Module):
@@ -41,47 +50,56 @@ class MirrorMap(eqx.Module):
         """(L - 2) / L, zero at depth 2 and below one."""
         return (self.depth - 2) / self.depth
 
+    def power(self, exponent: int, *beside: Any) -> Any:
+        """α to a power, for use beside other arrays."""
+        return library(self.alpha, *beside).asarray(self.alpha, dtype=float) ** exponent
+
     @property
-    def slope_at_zero(self) -> Array:
+    def slope_at_zero(self) -> Any:
         r"""\(\kappa(0) = \alpha^{2L-2}\), the smallest slope."""
-        return jnp.asarray(self.alpha, float) ** (2 * self.depth - 2)
+        return self.power(2 * self.depth - 2)
 
-    def weight(self, s: Float[Array, "*s"]) -> Float[Array, "*s"]:
+    def weight(self, s: Any) -> Any:
         """w(s)."""
-        scale = 2.0 / self.depth * jnp.asarray(self.alpha, float) ** self.depth
+        lib = library(self.alpha, s)
+        scale = 2.0 / self.depth * self.power(self.depth, s)
         if self.depth == 2:
-            return scale * jnp.sinh(s)
-        return scale * jnp.sinh(s) * jnp.exp(log_cosh(self.c * s) / self.c)
+            return scale * lib.sinh(s)
+        return scale * lib.sinh(s) * lib.exp(log_cosh(self.c * s) / self.c)
 
-    def dual(self, s: Float[Array, "*s"]) -> Float[Array, "*s"]:
+    def dual(self, s: Any) -> Any:
         """Φ(s)."""
         if self.depth == 2:
             return s
-        scale = 2.0 / self.depth * jnp.asarray(self.alpha, float) ** (2 - self.depth)
-        return scale * jnp.tanh(self.c * s) / self.c
+        scale = 2.0 / self.depth * self.power(2 - self.depth, s)
+        return scale * library(self.alpha, s).tanh(self.c * s) / self.c
 
-    def dual_slope(self, s: Float[Array, "*s"]) -> Float[Array, "*s"]:
+    def dual_slope(self, s: Any) -> Any:
         """dΦ/ds."""
+        lib = library(self.alpha, s)
         if self.depth == 2:
-            return jnp.ones_like(s)
-        scale = 2.0 / self.depth * jnp.asarray(self.alpha, float) ** (2 - self.depth)
-        return scale * jnp.exp(-2.0 * log_cosh(self.c * s))
+            return lib.ones_like(s)
+        scale = 2.0 / self.depth * self.power(2 - self.depth, s)
+        return scale * lib.exp(-2.0 * log_cosh(self.c * s))
 
-    def log_slope_ratio(self, s: Float[Array, "*s"]) -> Float[Array, "*s"]:
+    def log_slope_ratio(self, s: Any) -> Any:
         """log(κ(s) / κ(0)), with small relative error at small s."""
         if self.depth == 2:
             return log_cosh(s)
         return log_cosh((1 + self.c) * s) + (1 + self.c) / self.c * log_cosh(self.c * s)
 
-    def log_slope(self, s: Float[Array, "*s"]) -> Float[Array, "*s"]:
+    def log_slope(self, s: Any) -> Any:
         """log κ(s): ratios of slopes by their logarithms neither under- nor overflow."""
-        return (2 * self.depth - 2) * jnp.log(self.alpha) + self.log_slope_ratio(s)
+        lib = library(self.alpha, s)
+        return (2 * self.depth - 2) * lib.log(self.power(1, s)) + self.log_slope_ratio(s)
 
-    def slope(self, s: Float[Array, "*s"]) -> Float[Array, "*s"]:
+    def slope(self, s: Any) -> Any:
         """κ(s) = dw/dΦ."""
+        lib = library(self.alpha, s)
+        scale = self.power(2 * self.depth - 2, s)
         if self.depth == 2:
-            return self.slope_at_zero * jnp.cosh(s)
-        return self.slope_at_zero * jnp.exp(self.log_slope_ratio(s))
+            return scale * lib.cosh(s)
+        return scale * lib.exp(self.log_slope_ratio(s))
 
     def coordinate_of_dual(self, dual: Float[Array, "*s"]) -> Float[Array, "*s"]:
         """s(Φ); NaN outside the interval of Φ."""

@@ -1,5 +1,8 @@
 """Diagonal linear networks."""
 
+import abc
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -11,13 +14,43 @@ from dynafield.errors import InputError
 from dynafield.problem.checks import concrete, integer, real
 from dynafield.problem.mirror import MirrorMap, log_cosh
 
-__all__ = ["DiagonalNetwork"]
+__all__ = ["DiagonalNetwork", "Network", "TruncatedDiagonalNetwork"]
 
 LOG_RANGE = 300 * np.log(10)
 """α^(2L-2) is kept within 1e±300."""
 
 
-class DiagonalNetwork(eqx.Module):
+class Network(eqx.Module):
+    r"""\(w = (\eta(u^L) - \eta(v^L))/L\) entry by entry: what training needs to know of a network."""
+
+    alpha: eqx.AbstractVar[Any]
+    lam: eqx.AbstractVar[Any]
+    depth: eqx.AbstractVar[int]
+
+    @property
+    @abc.abstractmethod
+    def truncation(self) -> Callable[[Any], tuple[Any, Any, Any]]:
+        r"""The function \(x \mapsto (\eta(x), \eta'(x), \eta''(x))\), for NumPy and JAX arrays."""
+
+
+def checked(alpha: Any, lam: Any, depth: Any) -> tuple[Any, Any, int]:
+    """Initial scale, weight decay and depth, or InputError."""
+    alpha = real("alpha", alpha, lambda x: x > 0, "finite and > 0")
+    lam = real("lam", lam, lambda x: x >= 0, "finite and ≥ 0")
+    depth = integer("depth", depth, 2)
+    scale = concrete(alpha)
+    if scale is not None:
+        power = np.max(np.abs((2 * depth - 2) * np.log(scale)))
+        if power > LOG_RANGE:
+            worst = scale.flat[np.argmax(np.abs(np.log(scale)))]
+            raise InputError(
+                f"alpha and depth must keep alpha**(2*depth - 2) within 1e±300, "
+                f"got alpha={worst:g}, depth={depth}"
+            )
+    return alpha, lam, depth
+
+
+class DiagonalNetwork(Network):
     r"""\(w = (u^L - v^L)/L\), \(u(0) = v(0) = \alpha\), weight decay λ [eq:dln, eq:loss].
 
     Training moves it along its mirror map, \(w(t) = e^{-\lambda L t/2}\, h(\Phi(t))\)
@@ -30,18 +63,12 @@ class DiagonalNetwork(eqx.Module):
     depth: int = eqx.field(static=True)
 
     def __init__(self, alpha: Any, lam: Any = 0.0, depth: Any = 2):
-        self.alpha = real("alpha", alpha, lambda x: x > 0, "finite and > 0")
-        self.lam = real("lam", lam, lambda x: x >= 0, "finite and ≥ 0")
-        self.depth = integer("depth", depth, 2)
-        scale = concrete(self.alpha)
-        if scale is not None:
-            power = np.max(np.abs((2 * self.depth - 2) * np.log(scale)))
-            if power > LOG_RANGE:
-                worst = scale.flat[np.argmax(np.abs(np.log(scale)))]
-                raise InputError(
-                    f"alpha and depth must keep alpha**(2*depth - 2) within 1e±300, "
-                    f"got alpha={worst:g}, depth={self.depth}"
-                )
+        self.alpha, self.lam, self.depth = checked(alpha, lam, depth)
+
+    @property
+    def truncation(self) -> Callable[[Any], tuple[Any, Any, Any]]:
+        """None: the identity."""
+        return untruncated
 
     @property
     def curve(self) -> MirrorMap:
@@ -76,3 +103,55 @@ class DiagonalNetwork(eqx.Module):
     def decay(self, t: Any) -> Array:
         r"""\(-\lambda L t / 2\)."""
         return -0.5 * jnp.asarray(self.lam, float) * self.depth * jnp.asarray(t, float)
+
+
+class TruncatedDiagonalNetwork(Network):
+    r"""\(w = (\eta_M(u^L) - \eta_M(v^L))/L\), for which the theory is proved [eq:gf_truncated_dln].
+
+    \(\eta_M(x) = (1 - \eta(|x| - M))\,x\) with the smooth step η from 0 to 1 on [0, 1], so
+    that nothing changes while \(|u|^L, |v|^L \leq M\), and nothing is left beyond M + 1.
+    """
+
+    alpha: Any
+    lam: Any
+    depth: int = eqx.field(static=True)
+    M: float = eqx.field(static=True)
+
+    def __init__(self, alpha: Any, lam: Any = 0.0, depth: Any = 2, M: Any = 10.0):
+        self.alpha, self.lam, self.depth = checked(alpha, lam, depth)
+        bound = real("M", M, lambda x: x > 0, "one finite number > 0")
+        if np.ndim(bound):
+            raise InputError(f"M must be one finite number > 0, got an array of shape {np.shape(bound)}")
+        self.M = float(bound)
+
+    @property
+    def truncation(self) -> Callable[[Any], tuple[Any, Any, Any]]:
+        r"""\(\eta_M\) and its derivatives."""
+        return functools.partial(truncated, self.M)
+
+
+def untruncated(x: Any) -> tuple[Any, Any, Any]:
+    """The identity and its derivatives."""
+    return x, 1.0, 0.0
+
+
+def truncated(M: float, x: Any) -> tuple[Any, Any, Any]:
+    r"""\(\eta_M(x)\), \(\eta_M'(x)\), \(\eta_M''(x)\)."""
+    lib = x.__array_namespace__()
+    size, sign = lib.abs(x), lib.sign(x)
+    step, slope, bend = smooth_step(size - M)
+    return (1.0 - step) * x, 1.0 - step - size * slope, -sign * (2.0 * slope + size * bend)
+
+
+def smooth_step(t: Any) -> tuple[Any, Any, Any]:
+    r"""\(\eta(t) = 1/(1 + e^{1/t - 1/(1-t)})\), from 0 at t ≤ 0 to 1 at t ≥ 1, and two derivatives."""
+    lib = t.__array_namespace__()
+    inside = lib.clip(t, 0.002, 0.998)  # beyond, η differs from 0 or 1 by less than 1e-200
+    phase = 1.0 / (1.0 - inside) - 1.0 / inside
+    slope = (1.0 - inside) ** -2 + inside**-2
+    bend = 2.0 * (1.0 - inside) ** -3 - 2.0 * inside**-3
+    step = 1.0 / (1.0 + lib.exp(-phase))
+    rest = 1.0 / (1.0 + lib.exp(phase))
+    middle = lib.where((t > 0.002) & (t < 0.998), step * rest, 0.0)
+    step = lib.where(t <= 0.002, 0.0, lib.where(t >= 0.998, 1.0, step))
+    return step, middle * slope, middle * ((rest - step) * slope**2 + bend)

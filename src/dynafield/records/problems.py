@@ -1,11 +1,13 @@
 """A task and a network as labelled data, and back."""
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
 from dynafield.errors import FileError
 from dynafield.problem import priors
-from dynafield.problem.networks import DiagonalNetwork
+from dynafield.problem.networks import DiagonalNetwork, Network, TruncatedDiagonalNetwork
 from dynafield.problem.priors import GaussianMixture, Prior
 from dynafield.problem.task import Task
 from dynafield.records.axes import PARAMETERS, parameter_axes, spans
@@ -13,13 +15,13 @@ from dynafield.records.axes import PARAMETERS, parameter_axes, spans
 __all__ = ["add_problem", "parameters", "read_problem"]
 
 
-def parameters(task: Task, net: DiagonalNetwork) -> dict[str, np.ndarray]:
+def parameters(task: Task, net: Network) -> dict[str, np.ndarray]:
     """The four numbers of a problem by name."""
     values = (task.delta, task.sigma, net.alpha, net.lam)
     return {name: np.asarray(value) for name, value in zip(PARAMETERS, values, strict=True)}
 
 
-def add_problem(data: xr.Dataset, task: Task, net: DiagonalNetwork) -> xr.Dataset:
+def add_problem(data: xr.Dataset, task: Task, net: Network) -> xr.Dataset:
     """`data` with the parameters as coordinates and the prior as variables."""
     values = parameters(task, net)
     axes, along = parameter_axes(values), spans(values)
@@ -28,6 +30,8 @@ def add_problem(data: xr.Dataset, task: Task, net: DiagonalNetwork) -> xr.Datase
         dims = tuple(axes[i] for i in along[name])
         data.coords[name] = (dims, value.reshape([shape[i] for i in along[name]]))
     data.attrs |= {"axes": " ".join(axes), "network": type(net).__name__, "depth": net.depth}
+    if isinstance(net, TruncatedDiagonalNetwork):
+        data.attrs["M"] = net.M
     kind = type(task.prior)
     ours = kind.__module__ == priors.__name__
     data.attrs["prior"] = kind.__name__ if ours else f"own {kind.__name__}"
@@ -49,10 +53,8 @@ def read_prior(data: xr.Dataset) -> Prior:
     return kind(**{k: v.item() if v.ndim == 0 else v for k, v in fields.items()})
 
 
-def read_problem(data: xr.Dataset) -> tuple[Task, DiagonalNetwork]:
+def read_problem(data: xr.Dataset) -> tuple[Task, Network]:
     """Task and network from what `add_problem` wrote."""
-    if data.attrs["network"] != DiagonalNetwork.__name__:
-        raise FileError(f"network must be {DiagonalNetwork.__name__}, the file has {data.attrs['network']}")
     axes = data.attrs["axes"].split()
     values = {}
     for name in PARAMETERS:
@@ -61,4 +63,15 @@ def read_problem(data: xr.Dataset) -> tuple[Task, DiagonalNetwork]:
         own = [stored.sizes.get(axis, 1) for axis in axes[first:]]
         values[name] = stored.values.reshape(own) if own else stored.item()
     task = Task(values["delta"], values["sigma"], read_prior(data))
-    return task, DiagonalNetwork(values["alpha"], values["lam"], int(data.attrs["depth"]))
+    return task, read_network(data, values["alpha"], values["lam"])
+
+
+def read_network(data: xr.Dataset, alpha: Any, lam: Any) -> Network:
+    """The network of the class that the file names."""
+    kind, depth = data.attrs["network"], int(data.attrs["depth"])
+    if kind == DiagonalNetwork.__name__:
+        return DiagonalNetwork(alpha, lam, depth)
+    if kind == TruncatedDiagonalNetwork.__name__:
+        return TruncatedDiagonalNetwork(alpha, lam, depth, data.attrs["M"])
+    known = f"{DiagonalNetwork.__name__} or {TruncatedDiagonalNetwork.__name__}"
+    raise FileError(f"network must be {known}, the file has {kind}")

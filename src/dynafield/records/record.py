@@ -10,7 +10,7 @@ import xarray as xr
 from jax.core import Tracer
 
 from dynafield.errors import FileError, InputError
-from dynafield.problem.networks import DiagonalNetwork
+from dynafield.problem.networks import Network, TruncatedDiagonalNetwork
 from dynafield.problem.task import Task
 from dynafield.records import files
 from dynafield.records.axes import parameter_axes
@@ -20,9 +20,16 @@ from dynafield.records.text import as_html, as_text, show
 __all__ = ["Record", "quantity"]
 
 
-def quantity(meaning: str, shown: bool = True) -> Any:
-    """A field that holds numbers over the parameter axes; `meaning` labels it everywhere."""
-    return dataclasses.field(metadata={"meaning": meaning, "shown": shown})
+def quantity(
+    meaning: str, shown: bool = True, over: tuple[str, ...] = (), swept: bool = True, optional: bool = False
+) -> Any:
+    """A field that holds numbers; `meaning` labels it everywhere.
+
+    Its axes are those of the parameters (unless not `swept`), then `over`. An `optional`
+    one may be None.
+    """
+    facts = {"meaning": meaning, "shown": shown, "over": over, "swept": swept, "optional": optional}
+    return dataclasses.field(metadata=facts)
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
@@ -30,7 +37,7 @@ class Record:
     """A result for a task and a network, over the axes of their parameters."""
 
     task: Task
-    net: DiagonalNetwork
+    net: Network
 
     title: ClassVar[str]
 
@@ -59,9 +66,12 @@ class Record:
                 )
         axes = parameter_axes(parameters(self.task, self.net))
         data = xr.Dataset()
-        for name, meaning in self.quantities().items():
-            values = np.asarray(getattr(self, name))
-            data[name] = (axes, values, {"long_name": meaning})
+        for field in dataclasses.fields(self):
+            facts = field.metadata
+            if "meaning" in facts and getattr(self, field.name) is not None:
+                dims = (*(axes if facts["swept"] else ()), *facts["over"])
+                values = np.asarray(getattr(self, field.name))
+                data[field.name] = (dims, values, {"long_name": facts["meaning"]})
         return add_problem(data, self.task, self.net)
 
     def save(self, path: str | Path) -> Path:
@@ -73,19 +83,35 @@ class Record:
         """The result that `to_xarray` described."""
         try:
             task, net = read_problem(data)
-            values = {name: unwrap(data[name].values) for name in cls.quantities()}
+            values = {
+                field.name: None
+                if field.metadata["optional"] and field.name not in data
+                else unwrap(data[field.name].values)
+                for field in dataclasses.fields(cls)
+                if "meaning" in field.metadata
+            }
+            values |= cls.settings(data)
         except KeyError as error:
             raise FileError(f"a {cls.__name__} must contain {error}, and the file does not") from error
         return cls(task, net, **values)
+
+    @classmethod
+    def settings(cls, data: xr.Dataset) -> dict[str, Any]:
+        """Fields that are not numbers, from the attributes of the data set."""
+        return {}
 
     def rows(self) -> list[tuple[str, str, str]]:
         """What the result shows of itself: name, value, meaning."""
         task, net = self.task, self.net
         problem = [
             ("task", f"δ={show(task.delta, 6)} σ={show(task.sigma, 6)} {task.prior}", ""),
-            ("network", f"α={show(net.alpha, 6)} λ={show(net.lam, 6)} depth {net.depth}", ""),
+            ("network", f"α={show(net.alpha, 6)} λ={show(net.lam, 6)} depth {net.depth}{bound(net)}", ""),
         ]
-        fields = [f for f in dataclasses.fields(self) if f.metadata.get("shown")]
+        fields = [
+            f
+            for f in dataclasses.fields(self)
+            if f.metadata.get("shown") and getattr(self, f.name) is not None
+        ]
         numbers = [(f.name, show(getattr(self, f.name)), f.metadata["meaning"]) for f in fields]
         return problem + numbers
 
@@ -94,6 +120,11 @@ class Record:
 
     def _repr_html_(self) -> str:
         return as_html(f"{type(self).__name__}: {self.title}", self.rows())
+
+
+def bound(net: Network) -> str:
+    """What a truncated network adds to its description."""
+    return f" M={net.M:g}" if isinstance(net, TruncatedDiagonalNetwork) else ""
 
 
 def unwrap(values: np.ndarray) -> Any:

@@ -11,7 +11,7 @@ from jaxtyping import ArrayLike, Float
 
 from dynafield.problem.checks import concrete, derivative_order, index_of
 from dynafield.problem.mirror import MirrorMap
-from dynafield.problem.networks import DiagonalNetwork
+from dynafield.problem.networks import Network
 from dynafield.problem.task import Task
 from dynafield.records.record import Record, quantity
 from dynafield.theory.batch import Batch, flatten, is_traced, unflatten
@@ -103,7 +103,7 @@ def _(primals, tangents):
     return jnp.zeros_like(lam), jnp.where(lam == 0, jnp.nan, 0.0) * moved
 
 
-def describe(task: Task, net: DiagonalNetwork, batch: Batch, points: Points) -> FixedPoint:
+def describe(task: Task, net: Network, batch: Batch, points: Points) -> FixedPoint:
     """The public result from the solved rows [eq:fix_case1, eq:fix_case2, eq:fix_case3]."""
     p, one = batch.p, np.ones(len(batch.p.delta))
     above = choose({"a": p.delta > 1, "b": p.delta <= 1}, {"a": p.delta, "b": 2.0 * one})
@@ -156,7 +156,7 @@ def name_cases(masks: dict[str, Any], shape: tuple[int, ...]) -> Any:
     return unflatten(names, shape)
 
 
-def fixed_point(task: Task, net: DiagonalNetwork) -> FixedPoint:
+def fixed_point(task: Task, net: Network) -> FixedPoint:
     """Where gradient flow of `net` on `task` ends, in the limit of high dimension.
 
     Three cases [res:fixedpoint]: λ > 0 is the lasso [eq:fix_case1]; λ = 0 and δ > 1 least

@@ -8,7 +8,7 @@ import numpy as np
 
 from dynafield.errors import InputError
 from dynafield.problem.checks import derivative_order, index_of
-from dynafield.problem.networks import DiagonalNetwork
+from dynafield.problem.networks import Network
 from dynafield.problem.task import Task
 from dynafield.records.record import Record, quantity
 from dynafield.theory.batch import Batch, flatten, is_traced, unflatten
@@ -53,9 +53,7 @@ class ConvergenceRate(Record):
         return draw_rate(self, ax)
 
 
-def describe_rate(
-    task: Task, net: DiagonalNetwork, batch: Batch, points: Points, speeds: Speeds
-) -> ConvergenceRate:
+def describe_rate(task: Task, net: Network, batch: Batch, points: Points, speeds: Speeds) -> ConvergenceRate:
     """The public result from the solved rows [eq:convergence_rate_eqn]."""
     known = {case: speed for case, speed in speeds._asdict().items() if speed is not None}
     one = np.ones(len(batch.p.delta))
@@ -84,7 +82,7 @@ def describe_rate(
     return ConvergenceRate(task, net, name_cases(points.masks, batch.shape), **values)
 
 
-def solve_both(task: Task, net: DiagonalNetwork) -> tuple[FixedPoint, ConvergenceRate]:
+def solve_both(task: Task, net: Network) -> tuple[FixedPoint, ConvergenceRate]:
     """Fixed points and rates of the same problems, solved once."""
     batch = flatten(task, net)
     points = solve_points(batch)
@@ -92,7 +90,7 @@ def solve_both(task: Task, net: DiagonalNetwork) -> tuple[FixedPoint, Convergenc
     return point, describe_rate(task, net, batch, points, solve_speeds(batch, points))
 
 
-def convergence_rate(task: Task, net: DiagonalNetwork) -> ConvergenceRate:
+def convergence_rate(task: Task, net: Network) -> ConvergenceRate:
     r"""The rate γ at which gradient flow of `net` on `task` converges.
 
     For λ = 0 the loss decays as \(e^{-2\gamma t}\) up to a power of t, with γ from

@@ -1,0 +1,135 @@
+"""Laws of the inputs: independent entries of mean 0 and variance 1/d, or a matrix that is given."""
+
+import abc
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from dynafield.errors import InputError
+
+__all__ = ["InputLaw", "read_inputs"]
+
+SPREAD = (0.5, 2.0)
+"""What d times the variance of a sampler's entries must lie between: chance keeps it closer to 1."""
+
+
+class InputLaw(abc.ABC):
+    """Where the matrix of inputs comes from."""
+
+    name: str
+
+    @abc.abstractmethod
+    def draw(self, rng: np.random.Generator, n: int, d: int) -> Float[np.ndarray, "n d"]:
+        """n inputs of dimension d."""
+
+
+class Gaussian(InputLaw):
+    """Normal entries."""
+
+    name = "gaussian"
+
+    def draw(self, rng: np.random.Generator, n: int, d: int) -> Float[np.ndarray, "n d"]:
+        """N(0, 1/d)."""
+        return rng.standard_normal((n, d)) / np.sqrt(d)
+
+
+class Binary(InputLaw):
+    """Random signs."""
+
+    name = "binary"
+
+    def draw(self, rng: np.random.Generator, n: int, d: int) -> Float[np.ndarray, "n d"]:
+        """±1/√d."""
+        return (2.0 * rng.integers(0, 2, (n, d)) - 1.0) / np.sqrt(d)
+
+
+class Uniform(InputLaw):
+    """Uniform entries."""
+
+    name = "uniform"
+
+    def draw(self, rng: np.random.Generator, n: int, d: int) -> Float[np.ndarray, "n d"]:
+        """Uniform on ±√(3/d)."""
+        return rng.uniform(-1.0, 1.0, (n, d)) * np.sqrt(3.0 / d)
+
+
+@dataclasses.dataclass
+class Sampler(InputLaw):
+    """What a function of (rng, n, d) returns."""
+
+    function: Callable[[np.random.Generator, int, int], Any]
+    name = "sampler"
+
+    def draw(self, rng: np.random.Generator, n: int, d: int) -> Float[np.ndarray, "n d"]:
+        """The function's matrix, checked."""
+        X = matrix("inputs, called with (rng, n, d),", self.function(rng, n, d))
+        if X.shape != (n, d):
+            raise InputError(f"inputs, called with (rng, {n}, {d}), must return that shape, got {X.shape}")
+        spread = d * float(np.mean(X**2))
+        if n * d >= 100 and not SPREAD[0] < spread < SPREAD[1]:
+            raise InputError(
+                "inputs must have mean 0 and variance 1/d: "
+                f"its entries have d · mean square = {spread:.3g}, not 1"
+            )
+        return X
+
+
+@dataclasses.dataclass
+class Given(InputLaw):
+    """One matrix for every seed."""
+
+    X: np.ndarray
+    name = "matrix"
+
+    def draw(self, rng: np.random.Generator, n: int, d: int) -> Float[np.ndarray, "n d"]:
+        """The matrix."""
+        return self.X
+
+
+def matrix(name: str, value: Any) -> np.ndarray:
+    """A finite real matrix, or InputError."""
+    try:
+        X = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be a real matrix, got {type(value).__name__}") from None
+    if X.ndim != 2 or X.size == 0:
+        raise InputError(f"{name} must be a matrix with rows and columns, got shape {X.shape}")
+    if not np.all(np.isfinite(X)):
+        row, column = (int(i) for i in np.argwhere(~np.isfinite(X))[0])
+        raise InputError(f"{name} must be finite, got {X[row, column]} at row {row}, column {column}")
+    return X
+
+
+def read_inputs(inputs: Any, delta: float, d: int | None) -> tuple[InputLaw, int, int]:
+    """The law, n and d from what the user gave."""
+    laws = {law.name: law for law in (Gaussian(), Binary(), Uniform())}
+    if isinstance(inputs, InputLaw):
+        law = inputs
+    elif isinstance(inputs, str):
+        if inputs not in laws:
+            raise InputError(
+                f"inputs must be {', '.join(map(repr, laws))}, a sampler or a matrix, got {inputs!r}"
+            )
+        law = laws[inputs]
+    elif callable(inputs):
+        law = Sampler(inputs)
+    else:
+        law = Given(matrix("inputs", inputs))
+    if isinstance(law, Given):
+        n, columns = law.X.shape
+        if d is not None and d != columns:
+            raise InputError(f"d must be the {columns} columns of the matrix given as inputs, got {d}")
+        if n != round(delta * columns):
+            raise InputError(
+                f"inputs must have n = delta · d = {delta:g} · {columns} = {round(delta * columns)} rows, "
+                f"got {n} (delta = {n / columns:g} would fit)"
+            )
+        d = columns
+    d = 500 if d is None else d
+    n = round(delta * d)
+    if n < 2:
+        raise InputError(f"delta · d must give n ≥ 2 samples, got {delta:g} · {d} = {delta * d:g}")
+    return law, n, d

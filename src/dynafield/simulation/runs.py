@@ -1,0 +1,124 @@
+"""Training runs of finite networks, as a result."""
+
+import dataclasses
+from typing import Any, ClassVar
+
+import numpy as np
+import xarray as xr
+from jaxtyping import Float
+
+from dynafield.errors import InputError
+from dynafield.problem.trainers import GradientDescent, GradientFlow, Trainer
+from dynafield.records.record import Record, quantity
+from dynafield.records.text import show
+
+__all__ = ["Runs"]
+
+CURVE = ("run", "time")
+
+
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+class Runs(Record):
+    """Finite networks trained on independent data sets: parameter axes, then runs, then times."""
+
+    title: ClassVar[str] = "finite networks"
+
+    t: Any = quantity("training times", over=("time",), swept=False)
+    train_error: Any = quantity("mean squared residual |Xw - y|²/n", over=CURVE)
+    test_error: Any = quantity("population error |w - w*|²/d + σ²", over=CURVE)
+    loss: Any = quantity("train_error/2 + λ(|u|² + |v|²)/(2d)", over=CURVE)
+    norm: Any = quantity("root mean square of w", over=CURVE)
+    w: Any = quantity("final weights", over=("run", "feature"))
+    w_star: Any = quantity("targets", over=("run", "feature"), swept=False)
+    stopped_at: Any = quantity("time at which training failed, NaN where it did not", False, over=("run",))
+    coordinates: Any = quantity(
+        "weights of the chosen coordinates", over=(*CURVE, "coordinate"), optional=True
+    )
+    residuals: Any = quantity("Xw - y", over=(*CURVE, "sample"), optional=True)
+    weights: Any = quantity("all weights at all times", over=(*CURVE, "feature"), optional=True)
+    trainer: Trainer = GradientFlow()
+    inputs: str = "gaussian"
+    targets: str = "proportions"
+    n: int = 0
+    seed: int = 0
+    asked: int = 0
+
+    @property
+    def d(self) -> int:
+        """Dimension of the inputs."""
+        return np.shape(self.w_star)[1]
+
+    @property
+    def seeds(self) -> int:
+        """Number of runs that finished."""
+        return np.shape(self.w_star)[0]
+
+    @property
+    def complete(self) -> bool:
+        """Whether all runs asked for are here (Ctrl-C may have ended them early)."""
+        return self.seeds == self.asked
+
+    def mean(self, name: str) -> Float[np.ndarray, "..."]:
+        """A curve averaged over runs."""
+        return np.mean(self.curve(name), axis=-2)
+
+    def standard_deviation(self, name: str) -> Float[np.ndarray, "..."]:
+        """Spread of a curve between runs (zero for one run)."""
+        return np.std(self.curve(name), axis=-2, ddof=min(1, self.seeds - 1))
+
+    def standard_error(self, name: str) -> Float[np.ndarray, "..."]:
+        """Standard error of the mean of a curve; NaN for one run, which has none."""
+        if self.seeds < 2:
+            return np.full_like(self.mean(name), np.nan)
+        return self.standard_deviation(name) / np.sqrt(self.seeds)
+
+    def curve(self, name: str) -> Float[np.ndarray, "..."]:
+        """One of the quantities over runs and times, by name."""
+        curves = [f.name for f in dataclasses.fields(self) if f.metadata.get("over") == CURVE]
+        if name not in curves:
+            raise InputError(f"name must be one of {', '.join(curves)}, got {name!r}")
+        return np.asarray(getattr(self, name))
+
+    def to_xarray(self) -> xr.Dataset:
+        """Everything as a labelled data set; times are a coordinate, settings are attributes."""
+        data = super().to_xarray().rename(t="time").set_coords("time")
+        settings = {f"trainer_{k}": v for k, v in dataclasses.asdict(self.trainer).items()}
+        names = ("inputs", "targets", "n", "seed", "asked")
+        settings |= {"trainer": type(self.trainer).__name__, **{k: getattr(self, k) for k in names}}
+        return data.assign_attrs(settings)
+
+    @classmethod
+    def from_xarray(cls, data: xr.Dataset) -> Record:
+        """The runs that `to_xarray` described."""
+        return super().from_xarray(data.assign(t=data["time"]) if "time" in data else data)
+
+    @classmethod
+    def settings(cls, data: xr.Dataset) -> dict[str, Any]:
+        """Trainer, inputs, targets, sizes and seed."""
+        facts = data.attrs
+        flow = facts["trainer"] == GradientFlow.__name__
+        trainer = (
+            GradientFlow(float(facts["trainer_tol"]))
+            if flow
+            else GradientDescent(float(facts["trainer_step"]))
+        )
+        numbers = {name: int(facts[name]) for name in ("n", "seed", "asked")}
+        return {"trainer": trainer, "inputs": facts["inputs"], "targets": facts["targets"], **numbers}
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """What the runs show of themselves."""
+        told = super().rows()
+        runs = f"{self.seeds} runs" + ("" if self.complete else f" of {self.asked} asked for")
+        size = f"n={self.n} d={self.d} {self.inputs} inputs, targets {self.targets}, {runs}, seed {self.seed}"
+        told[2:2] = [("data", size, ""), ("trainer", repr(self.trainer), "")]
+        last = [
+            (f"final {name}", show(self.mean(name)[..., -1], 6), "mean over runs at the last time")
+            for name in ("train_error", "test_error")
+        ]
+        return told + last
+
+    def plot(self, ax: Any = None) -> Any:
+        """Train and test error against time: mean of the runs, band of one standard deviation."""
+        from dynafield.figures.simulation import draw_runs
+
+        return draw_runs(self, ax)

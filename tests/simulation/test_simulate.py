@@ -1,0 +1,258 @@
+"""What a user asks of finite networks: data, observables, trainers, files, refusals, Ctrl-C."""
+
+import numpy as np
+import pytest
+
+import dynafield as df
+from dynafield.simulation import simulate as module
+from dynafield.simulation.data import reduce_rows
+
+NET = df.DiagonalNetwork
+
+
+HALF = NET(0.5)
+
+
+def quick(task, net=HALF, end=5.0, **options):
+    return df.simulate(task, net, end, **({"d": 30, "seeds": 2, "t_eval": [end]} | options))
+
+
+def test_the_same_call_gives_the_same_numbers(sparse):
+    one, two, other = quick(sparse), quick(sparse), quick(sparse, seed=1)
+    assert np.array_equal(one.w, two.w)
+    assert not np.array_equal(one.w, other.w)
+    more = quick(sparse, seeds=3)
+    assert np.array_equal(more.w[:2], one.w)
+
+
+def test_targets_have_exact_proportions_or_are_drawn():
+    task = df.Task(0.5, 0.1, df.Discrete([2.0, 0.0, -1.0], [0.15, 0.6, 0.25]))
+    w_star = quick(task, d=100).w_star
+    for row in w_star:
+        assert [np.sum(row == v) for v in (2.0, 0.0, -1.0)] == [15, 60, 25]
+    assert not np.array_equal(w_star[0], w_star[1])
+    odd = quick(task, d=33).w_star[0]
+    assert all(abs(np.sum(odd == v) - 33 * p) < 1 for v, p in ((2.0, 0.15), (0.0, 0.6), (-1.0, 0.25)))
+    drawn = quick(task, d=400, targets="iid", end=0.1).w_star
+    assert np.sum(drawn[0] == 2.0) != np.sum(drawn[1] == 2.0)
+    given = np.linspace(-1, 1, 30)
+    assert np.array_equal(quick(task, targets=given).w_star, [given, given])
+    mixed = quick(df.Task(0.5, 0.1, df.GaussBernoulli(0.2, 3.0)), d=100).w_star
+    assert np.all(np.sum(mixed != 0, axis=1) == 20)
+
+
+@pytest.mark.parametrize(
+    "inputs", ["gaussian", "binary", "uniform", lambda rng, n, d: rng.laplace(size=(n, d)) / np.sqrt(2 * d)]
+)
+def test_input_laws_have_mean_0_and_variance_1_over_d(inputs):
+    law, n, d = module.read_inputs(inputs, 0.5, 400)
+    X = law.draw(np.random.default_rng(0), n, d)
+    assert X.shape == (200, 400)
+    # 80,000 entries: means to 4/sqrt(80000); mean squares too, times their own spread (at most sqrt(5))
+    assert abs(np.mean(X) * 20) < 4 / np.sqrt(80_000)
+    assert abs(np.mean(X**2) * 400 - 1) < 4 * np.sqrt(5) / np.sqrt(80_000)
+
+
+def test_binary_inputs_are_signs(sparse):
+    X = module.read_inputs("binary", 0.5, 25)[0].draw(np.random.default_rng(0), 12, 25)
+    assert set(np.unique(X)) == {-0.2, 0.2}
+
+
+def test_a_matrix_serves_every_seed(sparse):
+    X = np.random.default_rng(0).standard_normal((15, 30)) / np.sqrt(30)
+    runs = df.simulate(sparse, NET(0.5), 200.0, inputs=X, seeds=2, t_eval=[200.0], residuals=True)
+    assert runs.d == 30
+    assert runs.n == 15
+    assert runs.inputs == "matrix"
+    labels = np.einsum("nd,sd->sn", X, runs.w) - runs.residuals[:, -1]
+    noise = labels - runs.w_star @ X.T
+    assert 0.02 < np.std(noise) < 0.3
+    assert np.max(np.abs(runs.residuals)) < 1e-3
+
+
+def test_observables_describe_the_weights(sparse):
+    net = NET(np.array([0.3, 0.8]), 0.05)
+    t = [0.0, 1.0, 7.0]
+    runs = quick(
+        sparse, net, 7.0, t_eval=t, coordinates=[4, 11], residuals=True, weights=True, inputs="uniform"
+    )
+    w = runs.weights
+    assert w.shape == (2, 2, 3, 30)
+    assert np.array_equal(w[..., -1, :], runs.w)
+    assert np.array_equal(runs.coordinates, w[..., [4, 11]])
+    np.testing.assert_allclose(runs.train_error, np.mean(runs.residuals**2, axis=-1), rtol=1e-10)
+    np.testing.assert_allclose(
+        runs.test_error, np.mean((w - runs.w_star[:, None]) ** 2, axis=-1) + 0.01, rtol=1e-12
+    )
+    np.testing.assert_allclose(runs.norm, np.sqrt(np.mean(w**2, axis=-1)), rtol=1e-12)
+    # |u|² + |v|² from w at depth 2: u² - v² = 2w and uv = α² e^{-λt}
+    squares = 2 * np.sqrt(w**2 + net.alpha[:, None, None, None] ** 4 * np.exp(-0.1 * np.array(t))[:, None])
+    expected = 0.5 * runs.train_error + 0.05 / 60 * squares.sum(-1)
+    np.testing.assert_allclose(runs.loss, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("depth", [2, 4])
+def test_gradient_descent_takes_the_steps_of_the_paper(sparse, depth):
+    X = np.random.default_rng(0).standard_normal((40, 20)) / np.sqrt(20)
+    task = df.Task(2.0, 0.1, df.Bernoulli(0.1))
+    runs = df.simulate(
+        task, NET(0.6, 0.1, depth), 10.0, inputs=X, seeds=1, trainer=df.GradientDescent(0.25), residuals=True,
+        weights=True,
+    )  # fmt: skip
+    y = X @ runs.weights[0, 0] - runs.residuals[0, 0]
+    u = v = np.full(20, 0.6)
+    w = {0: (u**depth - v**depth) / depth}
+    for k in range(40):
+        g = X.T @ (X @ w[k] - y) / 2.0
+        u, v = (
+            u - 0.125 * (u ** (depth - 1) * g + 0.1 * u),
+            v - 0.125 * (-(v ** (depth - 1)) * g + 0.1 * v),
+        )
+        w[k + 1] = (u**depth - v**depth) / depth
+    steps = np.round(runs.t / 0.25).astype(int)
+    assert len(steps) > 20
+    np.testing.assert_allclose(runs.weights[0], [w[k] for k in steps], rtol=1e-10, atol=1e-13)
+
+
+def test_small_steps_of_descent_approach_the_flow_at_first_order(sparse):
+    flow = quick(sparse)
+    errors = [
+        np.linalg.norm(quick(sparse, trainer=df.GradientDescent(step)).w - flow.w)
+        for step in (0.1, 0.05, 0.025)
+    ]
+    assert errors[0] / errors[1] == pytest.approx(2.0, abs=0.3)
+    assert errors[1] / errors[2] == pytest.approx(2.0, abs=0.15)
+
+
+def test_divergence_is_reported_with_its_step(sparse):
+    net = NET(np.array([0.5, 10.0]))
+    with pytest.raises(
+        df.SolveError, match=r"diverged in step \d+ \(t=.*alpha=10.*run 0 \(2 of 4 networks\)"
+    ):
+        quick(sparse, net, trainer=df.GradientDescent(0.1))
+    runs = quick(sparse, net, trainer=df.GradientDescent(0.1), throw=False)
+    assert np.all(np.isnan(runs.stopped_at[0]))
+    assert np.all(runs.stopped_at[1] < 1.0)
+    assert np.all(np.isfinite(runs.w[0]))
+    assert np.all(np.isnan(runs.test_error[1, :, -1]))
+
+
+def test_reduced_rows_have_the_same_normal_equations():
+    rng = np.random.default_rng(0)
+    X, y, w = rng.standard_normal((50, 20)), rng.standard_normal(50), rng.standard_normal(20)
+    for orthogonal in (False, True):
+        r = reduce_rows(X, y, orthogonal)
+        assert r.X.shape == (20, 20)
+        np.testing.assert_allclose(r.X.T @ r.X, X.T @ X, atol=1e-12)
+        np.testing.assert_allclose(
+            np.sum((r.X @ w - r.y) ** 2) + r.floor, np.sum((X @ w - y) ** 2), rtol=1e-12
+        )
+    np.testing.assert_allclose(r.X @ r.X.T, np.diag(r.strength), atol=1e-12)
+
+
+def test_files_hold_everything(sparse, tmp_path):
+    net = df.TruncatedDiagonalNetwork(np.array([0.3, 0.8]), 0.05, 3, M=4.0)
+    runs = quick(sparse, net, trainer=df.GradientDescent(0.5), t_eval=[0.0, 5.0], coordinates=[1], seed=7)
+    again = df.load(runs.save(tmp_path / "runs.nc"))
+    for name in runs.quantities():
+        old, new = getattr(runs, name), getattr(again, name)
+        assert (old is None and new is None) or np.array_equal(old, new, equal_nan=True)
+    assert again.trainer == df.GradientDescent(0.5)
+    assert (again.seed, again.n, again.d, again.inputs, again.net.M) == (7, 15, 30, "gaussian", 4.0)
+    assert again.complete
+    data = runs.to_xarray()
+    assert data.test_error.dims == ("alpha", "run", "time")
+    assert data.attrs["seed"] == 7
+    assert "n=15 d=30" in repr(runs)
+    runs.plot()
+
+
+def test_ctrl_c_leaves_finished_runs(sparse, monkeypatch):
+    original = module.draw_data
+
+    def interrupt(plan, seed, run):
+        if run == 2:
+            raise KeyboardInterrupt
+        return original(plan, seed, run)
+
+    monkeypatch.setattr(module, "draw_data", interrupt)
+    with pytest.warns(UserWarning, match="2 of 5 runs have finished"):
+        runs = quick(sparse, seeds=5)
+    assert runs.seeds == 2
+    assert not runs.complete
+    assert "2 runs of 5" in repr(runs)
+    monkeypatch.setattr(module, "draw_data", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        quick(sparse)
+
+
+def test_progress_is_shown_when_asked_and_silent_otherwise(sparse, capsys, monkeypatch):
+    monkeypatch.setattr("dynafield.simulation.progress.PATIENCE", 0.0)
+    quick(sparse)
+    assert capsys.readouterr().err == ""
+    quick(sparse, progress=True)
+    shown = capsys.readouterr().err
+    assert "2 runs" in shown
+    assert "left" in shown
+
+
+BAD = [
+    (dict(t_max=0.0), "t_max must be"),
+    (dict(t_max=-1.0), "t_max must be"),
+    (dict(t_max=[1.0, 2.0]), "t_max must be one"),
+    (dict(t_eval=[1.0, 0.5]), "t_eval must increase, got 1 before 0.5"),
+    (dict(t_eval=[-1.0, 0.5]), "t_eval must be times ≥ 0"),
+    (dict(t_eval=[1.0, 9.0]), "must not go beyond t_max = 5, got 9"),
+    (dict(t_eval=[]), "t_eval must be"),
+    (dict(d=0), "d must be an integer ≥ 1"),
+    (dict(d=2), "n ≥ 2"),
+    (dict(seeds=0), "seeds must be an integer ≥ 1"),
+    (dict(seed=-1), "seed must be an integer ≥ 0"),
+    (dict(inputs="cauchy"), "inputs must be 'gaussian'"),
+    (dict(inputs=np.zeros((15, 30)) + np.nan), "inputs must be finite, got nan at row 0, column 0"),
+    (dict(inputs=np.ones((14, 30)), d=30), r"must have n = delta · d = 0.5 · 30 = 15 rows, got 14"),
+    (dict(inputs=np.ones((15, 30)), d=31), "d must be the 30 columns"),
+    (dict(inputs=np.ones(30)), "a matrix with rows and columns"),
+    (dict(inputs=lambda rng, n, d: rng.standard_normal((n, d))), "variance 1/d: .* = 29|variance 1/d"),
+    (dict(inputs=lambda rng, n, d: rng.standard_normal((d, n))), "must return that shape, got"),
+    (dict(targets="sparse"), "targets must be 'proportions'"),
+    (dict(targets=np.ones(7)), "targets must have d = 30 entries, got 7"),
+    (dict(start=(np.ones(30), np.ones(29))), r"start v\(0\) must have d = 30 entries, got 29"),
+    (dict(start=3), "start must be a pair"),
+    (dict(coordinates=[30]), "coordinates must be below d = 30"),
+    (
+        dict(trainer=df.GradientDescent(0.3)),
+        "t_max must be a multiple of the step 0.3, got 5: 4.8 and 5.1 are near",
+    ),
+    (dict(trainer=df.GradientDescent(0.5), t_eval=[0.7, 5.0]), "t_eval must be a multiple of the step 0.5"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), BAD)
+def test_bad_input_is_refused_by_name(sparse, options, message):
+    options = dict(t_max=5.0, d=30, seeds=1) | options
+    with pytest.raises(df.InputError, match=message):
+        df.simulate(sparse, NET(0.5), **options)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: df.GradientDescent(0.0),
+        lambda: df.GradientDescent(np.nan),
+        lambda: df.GradientFlow(0.5),
+        lambda: df.TruncatedDiagonalNetwork(1.0, M=0.0),
+    ],
+)
+def test_bad_trainers_are_refused(make):
+    with pytest.raises(df.InputError, match="must be"):
+        make()
+
+
+def test_arrays_of_the_task_are_refused(sparse):
+    with pytest.raises(df.InputError, match="delta must be one number"):
+        df.simulate(df.Task(np.array([0.5, 0.6]), 0.1, df.Bernoulli(0.1)), NET(0.5), 1.0)
+    with pytest.raises(df.InputError, match="alpha and lam must be single numbers when start"):
+        quick(sparse, NET(np.array([1.0, 2.0])), start=(np.ones(30), np.ones(30)))
+    with pytest.raises(df.InputError, match="DiagonalNetwork"):
+        df.fixed_point(sparse, df.TruncatedDiagonalNetwork(0.5))
