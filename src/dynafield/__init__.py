@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 from dynafield.version import __version__
 
 if TYPE_CHECKING:
+    from dynafield.endpoints.message_passing import MessagePassing, amp
+    from dynafield.endpoints.minimizers import Minimizer, basis_pursuit, minimizer
+    from dynafield.endpoints.state_evolution import StateEvolution, state_evolution
     from dynafield.errors import FileError, InputError, SolveError
     from dynafield.loading import load
     from dynafield.problem.networks import DiagonalNetwork, Network, TruncatedDiagonalNetwork
@@ -45,22 +48,32 @@ __all__ = [
     "GradientDescent",
     "GradientFlow",
     "InputError",
+    "MessagePassing",
+    "Minimizer",
     "Network",
     "Prior",
     "Runs",
     "SolveError",
+    "StateEvolution",
     "Task",
     "Tradeoff",
     "TruncatedDiagonalNetwork",
     "__version__",
+    "amp",
+    "basis_pursuit",
     "convergence_rate",
     "fixed_point",
     "load",
+    "minimizer",
     "simulate",
+    "state_evolution",
     "tradeoff",
 ]
 
 HOMES = {
+    "dynafield.endpoints.message_passing": ("MessagePassing", "amp"),
+    "dynafield.endpoints.minimizers": ("Minimizer", "basis_pursuit", "minimizer"),
+    "dynafield.endpoints.state_evolution": ("StateEvolution", "state_evolution"),
     "dynafield.errors": ("FileError", "InputError", "SolveError"),
     "dynafield.loading": ("load",),
     "dynafield.problem.networks": ("DiagonalNetwork", "Network", "TruncatedDiagonalNetwork"),

@@ -9,7 +9,17 @@ from jax.core import Tracer
 
 from dynafield.errors import InputError
 
-__all__ = ["concrete", "derivative_order", "index_of", "integer", "real", "real_vector", "same_shape"]
+__all__ = [
+    "concrete",
+    "derivative_order",
+    "index_of",
+    "integer",
+    "labelled_data",
+    "real",
+    "real_matrix",
+    "real_vector",
+    "same_shape",
+]
 
 
 def concrete(value: Any) -> np.ndarray | None:
@@ -81,6 +91,31 @@ def real_vector(name: str, value: Any, ok: Callable[[Any], Any], allowed: str):
     if np.ndim(checked) != 1:
         raise InputError(f"{name} must be {allowed}, got shape {np.shape(checked)}")
     return checked
+
+
+def real_matrix(name: str, value: Any) -> np.ndarray:
+    """A finite real matrix, or InputError."""
+    try:
+        X = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be a real matrix, got {type(value).__name__}") from None
+    if X.ndim != 2 or X.size == 0:
+        raise InputError(f"{name} must be a matrix with rows and columns, got shape {X.shape}")
+    if not np.all(np.isfinite(X)):
+        row, column = (int(i) for i in np.argwhere(~np.isfinite(X))[0])
+        raise InputError(f"{name} must be finite, got {X[row, column]} at row {row}, column {column}")
+    return X
+
+
+def labelled_data(X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Inputs and labels of a regression, at least two samples, or InputError."""
+    X = real_matrix("X", X)
+    y = np.array(real_vector("y", y, np.isfinite, "a vector of finite numbers"))
+    if len(y) != len(X):
+        raise InputError(f"y must have one entry for each of the {len(X)} rows of X, got {len(y)}")
+    if len(y) < 2:
+        raise InputError(f"X must have n ≥ 2 rows, got {len(y)}")
+    return X, y
 
 
 def integer(name: str, value: Any, minimum: int) -> int:

@@ -108,16 +108,17 @@ class MirrorMap(eqx.Module):
         scale = 0.5 * self.depth * jnp.asarray(self.alpha, float) ** (self.depth - 2)
         return jnp.arctanh(self.c * scale * dual) / self.c
 
-    def coordinate_bound(self, weight: Float[Array, "*s"]) -> Float[Array, "*s"]:
+    def coordinate_bound(self, weight: Any) -> Any:
         r"""An explicit coordinate at or beyond s(w) for w ≥ 0, exact at depth 2.
 
         From \(\cosh(cs)^{1/c} \geq \max(1, 2^{-1/c}e^s)\).
         """
-        scale = 2.0 / self.depth * jnp.asarray(self.alpha, float) ** self.depth
-        bound = jnp.arcsinh(weight / scale)
+        lib = library(self.alpha, weight)
+        scale = 2.0 / self.depth * self.power(self.depth, weight)
+        bound = lib.arcsinh(weight / scale)
         if self.depth == 2:
             return bound
-        return jnp.minimum(bound, 0.5 * jnp.log1p(2.0 ** (1 + 1 / self.c) * weight / scale))
+        return lib.minimum(bound, 0.5 * lib.log1p(2.0 ** (1 + 1 / self.c) * weight / scale))
 
     def coordinate_of_weight(self, weight: Float[Array, "*s"]) -> Float[Array, "*s"]:
         """s(w): differentiable in w and α."""

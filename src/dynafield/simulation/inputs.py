@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from dynafield.errors import InputError
+from dynafield.problem.checks import real_matrix
 
 __all__ = ["InputLaw", "read_inputs"]
 
@@ -65,7 +66,7 @@ class Sampler(InputLaw):
 
     def draw(self, rng: np.random.Generator, n: int, d: int) -> Float[np.ndarray, "n d"]:
         """The function's matrix, checked."""
-        X = matrix("inputs, called with (rng, n, d),", self.function(rng, n, d))
+        X = real_matrix("inputs, called with (rng, n, d),", self.function(rng, n, d))
         if X.shape != (n, d):
             raise InputError(f"inputs, called with (rng, {n}, {d}), must return that shape, got {X.shape}")
         spread = d * float(np.mean(X**2))
@@ -89,20 +90,6 @@ class Given(InputLaw):
         return self.X
 
 
-def matrix(name: str, value: Any) -> np.ndarray:
-    """A finite real matrix, or InputError."""
-    try:
-        X = np.array(value, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} must be a real matrix, got {type(value).__name__}") from None
-    if X.ndim != 2 or X.size == 0:
-        raise InputError(f"{name} must be a matrix with rows and columns, got shape {X.shape}")
-    if not np.all(np.isfinite(X)):
-        row, column = (int(i) for i in np.argwhere(~np.isfinite(X))[0])
-        raise InputError(f"{name} must be finite, got {X[row, column]} at row {row}, column {column}")
-    return X
-
-
 def read_inputs(inputs: Any, delta: float, d: int | None) -> tuple[InputLaw, int, int]:
     """The law, n and d from what the user gave."""
     laws = {law.name: law for law in (Gaussian(), Binary(), Uniform())}
@@ -117,7 +104,7 @@ def read_inputs(inputs: Any, delta: float, d: int | None) -> tuple[InputLaw, int
     elif callable(inputs):
         law = Sampler(inputs)
     else:
-        law = Given(matrix("inputs", inputs))
+        law = Given(real_matrix("inputs", inputs))
     if isinstance(law, Given):
         n, columns = law.X.shape
         if d is not None and d != columns:

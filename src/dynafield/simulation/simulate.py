@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dynafield.errors import InputError, SolveError
+from dynafield.numerics.threads import fitting_threads
 from dynafield.problem.checks import concrete, integer, real, real_vector, same_shape
 from dynafield.problem.networks import Network
 from dynafield.problem.task import Task
@@ -185,7 +186,7 @@ def read_start(start: Any, shape: tuple[int, ...], d: int, net: Network) -> tupl
 def train_all(plan: Plan, count: int, seed: int, progress: Progress) -> list[Observables]:
     """All runs, one after the other; after Ctrl-C those that have finished."""
     finished: list[Observables] = []
-    with progress:
+    with progress, fitting_threads(plan.n * plan.d):
         try:
             for run in range(count):
                 finished.append(train(plan, seed, run, progress))

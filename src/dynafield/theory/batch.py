@@ -11,9 +11,10 @@ from jax.core import Tracer
 from dynafield.errors import InputError
 from dynafield.problem.checks import concrete, derivative_order, same_shape
 from dynafield.problem.networks import DiagonalNetwork
+from dynafield.problem.observation import Mixture
 from dynafield.problem.priors import Components
 from dynafield.problem.task import Task
-from dynafield.theory.pair import Mixture, Parameters
+from dynafield.theory.pair import Parameters
 
 __all__ = ["Batch", "flatten", "is_traced", "refine", "solve_rows", "unflatten"]
 

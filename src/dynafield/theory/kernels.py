@@ -11,8 +11,9 @@ from jaxtyping import Array, Bool, Float
 
 from dynafield.numerics.averages import quadrature_error
 from dynafield.problem.mirror import MirrorMap
+from dynafield.problem.observation import Mixture, mirror_averages, soft_threshold_error
 from dynafield.theory import interpolating, regularized
-from dynafield.theory.pair import Mixture, Parameters, follow, noise_range, solve_pair
+from dynafield.theory.pair import Parameters, follow, noise_range, solve_pair
 from dynafield.theory.rate_equations import (
     Rate,
     above,
@@ -73,7 +74,7 @@ def regularized_points(p: Parameters, mixture: Mixture) -> Point:
     )
     z, r, _ = follow(lambda z, r: (regularized.residuals(p, mixture, z, r), None), solution)
     tau, theta = jnp.exp(z), jnp.exp(r)
-    c_w, none = regularized.weight_error(mixture, tau, theta), jnp.zeros_like(tau)
+    c_w, none = soft_threshold_error(mixture, tau, theta), jnp.zeros_like(tau)
     chi_w = regularized.susceptibility(p, mixture, tau, theta)
     return Point(tau, theta, c_w, chi_w, solution.found, none, none, none)
 
@@ -88,7 +89,7 @@ def interpolating_points(p: Parameters, mixture: Mixture, depth: int, count: int
     """
 
     def residuals(p, z, r):
-        a = interpolating.averages(p, mixture, depth, count, z, r)
+        a = mirror_averages(MirrorMap(p.alpha, depth), mixture, count, z, r)
         return interpolating.residuals(p, a, z), a.error
 
     fixed = jax.lax.stop_gradient(p)

@@ -11,8 +11,8 @@ from dynafield.numerics.averages import invert
 from dynafield.numerics.gaussian import interval_average, normal_cdf, normal_pdf
 from dynafield.problem.checks import integer
 from dynafield.problem.mirror import MirrorMap
+from dynafield.problem.observation import observed_curve
 from dynafield.problem.priors import Components
-from dynafield.theory.interpolating import curve
 
 __all__ = ["LimitLaw", "Numbers"]
 
@@ -46,7 +46,10 @@ class LimitLaw:
         if self.case == "ridgeless":
             return y
         s = invert(
-            curve(self.mirror, jnp.asarray(self.second)), lambda s: (0 * s, 0 * s), 0.0, jnp.asarray(y)
+            observed_curve(self.mirror, jnp.asarray(self.second)),
+            lambda s: (0 * s, 0 * s),
+            0.0,
+            jnp.asarray(y),
         )
         return np.asarray(self.mirror.weight(s))
 

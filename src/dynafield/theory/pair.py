@@ -14,8 +14,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from dynafield.numerics.roots import newton_correction
+from dynafield.problem.observation import Mixture
 
-__all__ = ["Mixture", "Parameters", "balance", "follow", "noise_range", "solve_pair", "widths"]
+__all__ = ["Parameters", "balance", "follow", "noise_range", "solve_pair"]
 
 
 NEAR = 0.1
@@ -36,25 +37,6 @@ class Parameters(NamedTuple):
     sigma: Float[Array, "*b"]
     alpha: Float[Array, "*b"]
     lam: Float[Array, "*b"]
-
-
-class Mixture(NamedTuple):
-    """The prior's components: weights, means and widths."""
-
-    weight: Float[Array, " c"]
-    mean: Float[Array, " c"]
-    std: Float[Array, " c"]
-
-    @property
-    def second_moment(self) -> Array:
-        """ρ²."""
-        return jnp.sum(self.weight * (self.mean**2 + self.std**2))
-
-
-def widths(mixture: Mixture, tau: Float[Array, ""]) -> Float[Array, " c"]:
-    """Standard deviation of the observation w* + τG in each component (no slope where it is 0)."""
-    square = mixture.std**2 + tau**2
-    return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1.0)), 0.0)
 
 
 def balance(p: Parameters, c_w: Float[Array, ""], z: Float[Array, ""]) -> Float[Array, ""]:

@@ -16,8 +16,7 @@ from jaxtyping import Array, Bool, Float
 from dynafield.numerics.averages import REACH, quadrature_error
 from dynafield.numerics.roots import bracketed_newton
 from dynafield.problem.mirror import MirrorMap
-from dynafield.theory.interpolating import nodes_along
-from dynafield.theory.pair import Mixture
+from dynafield.problem.observation import Mixture, nodes_along
 
 __all__ = [
     "PINCHED",

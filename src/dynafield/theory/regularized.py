@@ -7,17 +7,10 @@ for a mixture prior every expectation is in closed form.
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from dynafield.numerics.gaussian import interval_average, normal_tail, tail_square
-from dynafield.theory.pair import Mixture, Parameters, balance, widths
+from dynafield.problem.observation import Mixture, active_fraction, soft_threshold_error, widths
+from dynafield.theory.pair import Parameters, balance
 
-__all__ = ["active_fraction", "bounds", "residuals", "susceptibility", "weight_error"]
-
-
-def active_fraction(mixture: Mixture, tau: Float[Array, ""], theta: Float[Array, ""]) -> Float[Array, ""]:
-    r"""\(P(w \neq 0) = P(|y| > \theta)\)."""
-    t = widths(mixture, tau)
-    above, below = (theta - mixture.mean) / t, (theta + mixture.mean) / t
-    return jnp.sum(mixture.weight * (normal_tail(above) + normal_tail(below)))
+__all__ = ["bounds", "residuals", "susceptibility"]
 
 
 def susceptibility(
@@ -30,33 +23,13 @@ def susceptibility(
     return jnp.where(few, share / (1 - jnp.where(few, share, 0.0)), theta / p.lam - 1)
 
 
-def weight_error(mixture: Mixture, tau: Float[Array, ""], theta: Float[Array, ""]) -> Float[Array, ""]:
-    r"""\(C_w = E[(w - w^*)^2]\), each piece positive and free of cancellation.
-
-    Given y, the noise y - w* is Gaussian with mean \((\tau^2/t)G\), \(t^2 = s^2 + \tau^2\),
-    and variance \(s^2\tau^2/t^2\), where s is the width of the component.
-    """
-    t = widths(mixture, tau)
-    m, s2, q = mixture.mean, mixture.std**2, tau**2 / t
-
-    def active(m):  # w > 0: the error is (noise - θ)
-        gap = (tau**2 * m + s2 * theta) / t**2
-        return tail_square(q, theta, (theta - m) / t, gap)
-
-    at_zero = interval_average(
-        lambda g: (m[:, None] + (s2 / t)[:, None] * g) ** 2, -(theta + m) / t, (theta - m) / t
-    )
-    pieces = active(m) + active(-m) + at_zero + s2 * tau**2 / t**2
-    return jnp.sum(mixture.weight * pieces)
-
-
 def residuals(
     p: Parameters, mixture: Mixture, z: Float[Array, ""], r: Float[Array, ""]
 ) -> Float[Array, " 2"]:
     r"""Balance, and closure \(1 - P(w \neq 0)/\delta - \lambda/\theta\)."""
     tau, theta = jnp.exp(z), jnp.exp(r)
     closure = 1.0 - active_fraction(mixture, tau, theta) / p.delta - p.lam / theta
-    return jnp.stack([balance(p, weight_error(mixture, tau, theta), z), closure])
+    return jnp.stack([balance(p, soft_threshold_error(mixture, tau, theta), z), closure])
 
 
 def bounds(p: Parameters, mixture: Mixture, z: Float[Array, ""]) -> tuple[Array, Array]:

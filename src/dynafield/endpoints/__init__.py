@@ -1,0 +1,1 @@
+"""Where training of given data ends, solved directly; message passing and its state evolution."""

@@ -1,0 +1,131 @@
+r"""An entry of the target seen through noise, \(y = w^* + \tau G\), and what is made of it.
+
+Fixed points and message passing both estimate every entry from such an observation, by a
+soft threshold (the lasso) or along the mirror map (interpolation of least J). For a
+mixture prior the averages are sums of one-dimensional integrals [eq:mixture].
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from dynafield.numerics.averages import REACH, Curve, Nodes, adapted_nodes, quadrature_error
+from dynafield.numerics.gaussian import interval_average, normal_tail, tail_square
+from dynafield.problem.mirror import MirrorMap
+
+__all__ = [
+    "Averages",
+    "Mixture",
+    "active_fraction",
+    "mirror_averages",
+    "nodes_along",
+    "observed_curve",
+    "soft_threshold_error",
+    "widths",
+]
+
+
+class Mixture(NamedTuple):
+    """The prior's components: weights, means and widths."""
+
+    weight: Float[Array, " c"]
+    mean: Float[Array, " c"]
+    std: Float[Array, " c"]
+
+    @property
+    def second_moment(self) -> Array:
+        """ρ²."""
+        return jnp.sum(self.weight * (self.mean**2 + self.std**2))
+
+
+def widths(mixture: Mixture, tau: Float[Array, ""]) -> Float[Array, " c"]:
+    """Standard deviation of the observation w* + τG in each component (no slope where it is 0)."""
+    square = mixture.std**2 + tau**2
+    return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1.0)), 0.0)
+
+
+def active_fraction(mixture: Mixture, tau: Float[Array, ""], theta: Float[Array, ""]) -> Float[Array, ""]:
+    r"""\(P(w \neq 0) = P(|y| > \theta)\)."""
+    t = widths(mixture, tau)
+    above, below = (theta - mixture.mean) / t, (theta + mixture.mean) / t
+    return jnp.sum(mixture.weight * (normal_tail(above) + normal_tail(below)))
+
+
+def soft_threshold_error(
+    mixture: Mixture, tau: Float[Array, ""], theta: Float[Array, ""]
+) -> Float[Array, ""]:
+    r"""\(C_w = E[(w - w^*)^2]\), each piece positive and free of cancellation.
+
+    Given y, the noise y - w* is Gaussian with mean \((\tau^2/t)G\), \(t^2 = s^2 + \tau^2\),
+    and variance \(s^2\tau^2/t^2\), where s is the width of the component.
+    """
+    t = widths(mixture, tau)
+    m, s2, q = mixture.mean, mixture.std**2, tau**2 / t
+
+    def active(m):  # w > 0: the error is (noise - θ)
+        gap = (tau**2 * m + s2 * theta) / t**2
+        return tail_square(q, theta, (theta - m) / t, gap)
+
+    at_zero = interval_average(
+        lambda g: (m[:, None] + (s2 / t)[:, None] * g) ** 2, -(theta + m) / t, (theta - m) / t
+    )
+    pieces = active(m) + active(-m) + at_zero + s2 * tau**2 / t**2
+    return jnp.sum(mixture.weight * pieces)
+
+
+class Averages(NamedTuple):
+    """Expectations over the limit law, and how well the nodes resolve it."""
+
+    c_w: Float[Array, ""]
+    active: Float[Array, ""]
+    passive: Float[Array, ""]
+    error: Float[Array, ""]
+
+
+def observed_curve(mirror: MirrorMap, response: Float[Array, ""]) -> Curve:
+    """The observation y as a function of s; response 0 gives y = w."""
+    return Curve(
+        value=lambda s: mirror.weight(s) + response * mirror.dual(s),
+        slope=lambda s: (mirror.slope(s) + response) * mirror.dual_slope(s),
+        bound=mirror.coordinate_bound,
+    )
+
+
+def nodes_along(
+    mirror: MirrorMap,
+    response: Float[Array, ""],
+    mixture: Mixture,
+    tau: Float[Array, ""],
+    count: int,
+    core: Float[Array, ""] | None = None,
+    reach: float = REACH,
+) -> Nodes:
+    """Nodes of the limit law, one row per component, at fixed G: s carries the derivatives."""
+    fixed = jax.lax.stop_gradient((mirror, response, mixture, tau, core))
+    t = widths(fixed[2], fixed[3])
+    nodes = adapted_nodes(observed_curve(fixed[0], fixed[1]), fixed[2].mean, t, count, fixed[4], reach)
+    nodes = jax.lax.stop_gradient(nodes)
+    along, observed = observed_curve(mirror, response), widths(mixture, tau)[:, None] * nodes.normal
+    gap = along.value(nodes.s) - mixture.mean[:, None] - observed
+    # for the derivatives only: where the curve is flat, G has too few digits to correct s
+    drift = (gap - jax.lax.stop_gradient(gap)) / jax.lax.stop_gradient(along.slope(nodes.s))
+    return Nodes(nodes.s - drift, nodes.normal, nodes.weight)
+
+
+def mirror_averages(
+    mirror: MirrorMap, mixture: Mixture, count: int, z: Float[Array, ""], r: Float[Array, ""]
+) -> Averages:
+    r"""\(C_w\), \(E[\kappa/(\kappa+R_w)]\) and its complement, at noise \(e^z\), response \(e^r\)."""
+    tau, response = jnp.exp(z), jnp.exp(r)
+    nodes = nodes_along(mirror, response, mixture, tau, count)
+    t = widths(mixture, tau)
+    # w - w* = noise - R_w Φ, never w - w* itself, whose digits cancel when τ is small
+    error = (tau**2 / t)[:, None] * nodes.normal - response * mirror.dual(nodes.s)
+    spread = (mixture.std * tau / t) ** 2
+    lead = mirror.log_slope(nodes.s) - r  # log κ/R_w
+    weight = mixture.weight[:, None] * nodes.weight
+    values = [error**2 + spread[:, None], jax.nn.sigmoid(lead), jax.nn.sigmoid(-lead)]
+    c_w, active, passive = (jnp.sum(weight * v) for v in values)
+    return Averages(c_w, active, passive, quadrature_error(weight, values))
