@@ -98,6 +98,8 @@ HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "datasets":
+        return importlib.import_module("dynafield.datasets")
     for home, names in HOMES.items():
         if name in names:
             value = getattr(importlib.import_module(home), name)

@@ -1,0 +1,25 @@
+"""Gene-expression matrices with what is known of their rows and columns."""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+__all__ = ["Expression"]
+
+
+class Expression(NamedTuple):
+    """Samples × genes, with names, classes and where it all comes from."""
+
+    X: Float[np.ndarray, "sample gene"]
+    gene: np.ndarray
+    sample: np.ndarray
+    label: np.ndarray
+    provenance: str
+
+    def __repr__(self) -> str:
+        names, numbers = np.unique(self.label, return_counts=True)
+        counts = ", ".join(f"{name} {n}" for name, n in zip(names, numbers, strict=True))
+        return (
+            f"Expression: {self.X.shape[0]} samples ({counts}) × {self.X.shape[1]} genes\n{self.provenance}"
+        )
