@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
     from dynafield.problem.task import Task
     from dynafield.problem.trainers import GradientDescent, GradientFlow
+    from dynafield.regressor.estimator import DiagonalNetworkRegressor
     from dynafield.simulation.runs import Runs
     from dynafield.simulation.simulate import simulate
     from dynafield.theory.fixed_points import FixedPoint, fixed_point
@@ -38,6 +39,7 @@ __all__ = [
     "Components",
     "ConvergenceRate",
     "DiagonalNetwork",
+    "DiagonalNetworkRegressor",
     "Discrete",
     "Empirical",
     "FileError",
@@ -89,6 +91,7 @@ HOMES = {
     ),
     "dynafield.problem.task": ("Task",),
     "dynafield.problem.trainers": ("GradientDescent", "GradientFlow"),
+    "dynafield.regressor.estimator": ("DiagonalNetworkRegressor",),
     "dynafield.simulation.runs": ("Runs",),
     "dynafield.simulation.simulate": ("simulate",),
     "dynafield.theory.fixed_points": ("FixedPoint", "fixed_point"),

@@ -120,7 +120,7 @@ def linearize(layers, past, decay, data, delta) -> tuple[Linear, np.ndarray]:
     v_own = 1.0 - c * here.v.speed_slope * g
     good = (np.min(u_own, axis=1) > SINGULAR) & (np.min(v_own, axis=1) > SINGULAR)
     size = np.sqrt(np.vecdot(here.w, here.w) / d)
-    return Linear(here, np.maximum(size, 1e-290), c, u_gap, v_gap, u_own, v_own, good), guess
+    return Linear(here, np.maximum(size, 1e-100), c, u_gap, v_gap, u_own, v_own, good), guess
 
 
 def newton(layers, past, decay, data, delta, tol) -> tuple[Linear, np.ndarray]:

@@ -1,0 +1,1 @@
+"""A scikit-learn estimator: a thin door to training."""

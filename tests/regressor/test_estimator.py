@@ -1,0 +1,122 @@
+"""The scikit-learn estimator."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import Lasso, LinearRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+import dynafield as df
+from dynafield import DiagonalNetworkRegressor as Regressor
+
+
+@pytest.fixture
+def sparse_data():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 120)) * rng.uniform(0.5, 3.0, 120) + rng.normal(size=120)
+    coef = np.zeros(120)
+    coef[:6] = [3.0, -2.0, 1.5, 2.0, -1.0, 2.5]
+    return X, X @ coef + 4.0 + 0.1 * rng.standard_normal(60), coef
+
+
+def test_it_is_a_scikit_learn_estimator():
+    """All of scikit-learn's own checks, none excused."""
+    results = check_estimator(Regressor())
+    assert len(results) > 30
+    assert all(r["status"] in ("passed", "skipped") for r in results)
+    skipped = {r["check_name"] for r in results if r["status"] == "skipped"}
+    assert skipped <= {"check_array_api_input"}, skipped
+
+
+@pytest.mark.parametrize("depth", [3])
+def test_it_is_one_at_other_settings_too(depth):
+    check_estimator(
+        Regressor(alpha=0.5, lam=0.01, depth=depth, t_max=20.0, standardize=False, fit_intercept=False)
+    )
+
+
+def test_small_initialization_finds_the_sparse_truth(sparse_data):
+    X, y, coef = sparse_data
+    rich, lazy = Regressor(alpha=1e-3).fit(X, y), Regressor(alpha=10.0).fit(X, y)
+    assert rich.converged_
+    assert np.linalg.norm(rich.coef_ - coef) < 0.1 * np.linalg.norm(lazy.coef_ - coef)
+    assert rich.intercept_ == pytest.approx(4.0, abs=0.3)
+
+
+def test_weight_decay_is_the_lasso_of_the_scaled_data(sparse_data):
+    X, y, _ = sparse_data
+    model = Regressor(alpha=0.5, lam=0.5, tol=1e-6).fit(X, y)
+    scale = X.std(axis=0) * np.sqrt(120)
+    lasso = Lasso(alpha=0.5 / 120, tol=1e-12, max_iter=100_000).fit((X - X.mean(axis=0)) / scale, y)
+    np.testing.assert_allclose(model.coef_ * scale, lasso.coef_, atol=1e-2 * np.max(np.abs(lasso.coef_)))
+    assert model.intercept_ == pytest.approx(y.mean() - X.mean(axis=0) @ model.coef_)
+
+
+def test_a_lazy_network_with_weight_decay_is_not_stopped_before_it_turns_sparse(sparse_data):
+    X, y, _ = sparse_data
+    small, large = (Regressor(alpha=a, lam=0.5).fit(X, y) for a in (0.5, 300.0))
+    np.testing.assert_allclose(large.coef_, small.coef_, atol=0.01)
+
+
+def test_plenty_of_data_is_least_squares():
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((80, 5)), rng.standard_normal(80)
+    model = Regressor(alpha=1.0, tol=1e-6).fit(X, y)
+    reference = LinearRegression().fit(X, y)
+    np.testing.assert_allclose(model.coef_, reference.coef_, rtol=1e-4, atol=1e-5)
+    assert model.score(X, y) == pytest.approx(reference.score(X, y), abs=1e-8)
+
+
+def test_early_stopping_and_the_path(sparse_data):
+    X, y, _ = sparse_data
+    short, full = Regressor(alpha=0.5, t_max=0.05).fit(X, y), Regressor(alpha=0.5).fit(X, y)
+    assert not short.converged_
+    assert short.t_[-1] == 0.05
+    assert full.train_error_[0] == pytest.approx(np.var(y))
+    assert np.all(np.diff(full.train_error_) < 1e-9 * np.var(y))
+    assert np.interp(0.05, full.t_, full.train_error_) == pytest.approx(short.train_error_[-1], rel=0.1)
+    assert np.mean((short.predict(X) - y) ** 2) == pytest.approx(short.train_error_[-1])
+
+
+def test_it_works_in_pipelines_and_searches(sparse_data):
+    X, y, _ = sparse_data
+    search = GridSearchCV(make_pipeline(StandardScaler(), Regressor(t_max=50.0)),
+                          {"diagonalnetworkregressor__alpha": [0.01, 10.0]}, cv=3)  # fmt: skip
+    search.fit(X, y)
+    assert search.best_params_ == {"diagonalnetworkregressor__alpha": 0.01}
+
+
+def test_constant_columns_and_targets(sparse_data):
+    X, y, _ = sparse_data
+    X[:, 3] = 7.0
+    model = Regressor().fit(X, y)
+    assert model.coef_[3] == 0
+    still = Regressor().fit(X, np.full(60, 2.5))
+    assert np.all(still.coef_ == 0)
+    assert still.intercept_ == 2.5
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(alpha=-1.0), "alpha must be"),
+        (dict(alpha=np.ones(2)), "alpha must be one number"),
+        (dict(lam=-0.1), "lam must be"),
+        (dict(depth=1), "depth must be"),
+        (dict(t_max=0.0), "t_max must be"),
+        (dict(tol=0.0), "tol must be"),
+    ],
+)
+def test_bad_parameters_are_refused(sparse_data, options, message):
+    X, y, _ = sparse_data
+    with pytest.raises(df.InputError, match=message):
+        Regressor(**options).fit(X, y)
+
+
+def test_bad_data_are_refused(sparse_data):
+    X, y, _ = sparse_data
+    for bad, labels in ((X[:1], y[:1]), (X * np.nan, y), (X, y[:-1])):
+        with pytest.raises(ValueError, match=r"sample|NaN|inconsistent"):
+            Regressor().fit(bad, labels)
