@@ -20,6 +20,7 @@ MAY_IMPORT = {
     "figures": BASE | {"records", "problem"},
     "datasets": BASE | {"numerics"},
     **{engine: BASE | {"numerics", "problem", "records", "figures"} for engine in ENGINES},
+    "regressor": BASE | {"problem", "simulation"},
     "studies": BASE | {"numerics", "problem", "records", "datasets"} | ENGINES,
 }
 MODULES = sorted(SOURCE.rglob("*.py"))

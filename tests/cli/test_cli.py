@@ -2,10 +2,12 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -166,3 +168,62 @@ def test_a_second_command_finds_compiled_code(tmp_path):
     assert done.returncode == 0
     assert done.stderr == ""
     assert {p: p.stat().st_mtime for p in tmp_path.rglob("*-cache")} == kept
+
+
+def test_simulate_prints_a_table_and_writes_file_and_picture(tmp_path):
+    out, picture = tmp_path / "runs.nc", tmp_path / "runs.png"
+    places = ("--out", str(out), "--plot", str(picture))
+    done = invoke(
+        "simulate",
+        "--alpha",
+        "0.1,1",
+        "--t-max",
+        "10",
+        "--t-eval",
+        "1,10",
+        "--d",
+        "40",
+        "--seeds",
+        "3",
+        *places,
+    )
+    lines = done.stdout.strip().splitlines()
+    assert "n=20 d=40 gaussian inputs" in done.stdout
+    assert lines[-5].split() == ["alpha", "t", "train_error", "train_error_sd", "test_error", "test_error_sd"]
+    assert [line.split()[:2] for line in lines[-4:]] == [["0.1", "1"], ["0.1", "10"], ["1", "1"], ["1", "10"]]
+    runs = df.load(out)
+    assert runs.test_error.shape == (2, 3, 2)
+    assert float(lines[-1].split()[4]) == pytest.approx(runs.mean("test_error")[1, 1], rel=1e-7)
+    assert picture.stat().st_size > 10_000
+
+
+def test_simulate_as_json_says_how_it_was_made():
+    options = ("--t-max", "2", "--d", "20", "--seeds", "1", "--step", "0.5", "--inputs", "binary", "--M", "3")
+    answer = json.loads(invoke("simulate", "--json", "--seed", "4", *options).stdout)
+    assert answer["kind"] == "Runs"
+    told = {k: answer["parameters"][k] for k in ("trainer", "trainer_step", "inputs", "n", "seed")}
+    assert told == dict(trainer="GradientDescent", trainer_step=0.5, inputs="binary", n=10, seed=4)
+    assert answer["result"]["t"] == [0.0, 0.5, 1.0, 1.5, 2.0]
+
+
+def test_simulate_reads_a_matrix(tmp_path):
+    np.save(tmp_path / "X.npy", np.random.default_rng(0).standard_normal((10, 20)) / np.sqrt(20))
+    done = invoke("simulate", "--inputs", str(tmp_path / "X.npy"), "--t-max", "1", "--seeds", "1")
+    assert "n=10 d=20 matrix inputs" in done.stdout
+    with pytest.raises(df.InputError, match="readable matrix"):
+        invoke("simulate", "--inputs", "missing.npy")
+
+
+def test_ctrl_c_in_simulate_keeps_finished_runs(tmp_path):
+    out = tmp_path / "runs.nc"
+    command = [*DYNAFIELD, "simulate", "--d", "60", "--seeds", "100000", "--t-max", "1", "--out", str(out)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(12.0)  # imports take a few seconds on a busy machine, a run a few milliseconds
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "of 100000 asked for" in stdout
+    assert "interrupted" in stderr
+    runs = df.load(out)
+    assert 0 < runs.seeds < 100_000
+    assert not runs.complete

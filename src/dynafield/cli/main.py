@@ -1,4 +1,4 @@
-"""`dynafield limit`, `dynafield rate`, `dynafield reproduce`."""
+"""`dynafield limit`, `rate`, `simulate` and `reproduce`."""
 
 import hashlib
 import os
@@ -10,7 +10,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dynafield.cli.options import Alpha, Delta, Depth, JsonFlag, Lam, Out, PriorText, Sigma, problem
+from dynafield.cli.options import (
+    LIST,
+    Alpha,
+    Delta,
+    Depth,
+    JsonFlag,
+    Lam,
+    Out,
+    PriorText,
+    Sigma,
+    numbers,
+    problem,
+    read_inputs,
+)
 from dynafield.cli.tables import emit
 from dynafield.errors import FileError, InputError, SolveError
 from dynafield.version import __version__
@@ -117,6 +130,58 @@ def rate(
     record = convergence_rate(*problem(delta, sigma, alpha, lam, depth, prior))
     names = ("case", "gamma", "dgamma_dalpha", "large_alpha", "small_alpha")
     deliver(record, names, json, out, plot)
+
+
+@app.command()
+def simulate(
+    delta: Annotated[str, typer.Option("--delta", help="Samples per dimension n/d, one number.")] = "0.5",
+    sigma: Annotated[str, typer.Option("--sigma", help="Label noise, one number.")] = "0.1",
+    alpha: Alpha = "0.5",
+    lam: Lam = "0",
+    depth: Depth = 2,
+    prior: PriorText = "bernoulli:0.1",
+    t_max: Annotated[float, typer.Option("--t-max", help="Training time.")] = 100.0,
+    t_eval: Annotated[
+        str | None,
+        typer.Option("--t-eval", help=f"Times to keep; 0 and 100 up to t-max if not given. {LIST}"),
+    ] = None,
+    d: Annotated[int | None, typer.Option("--d", help="Dimension (500), or that of the matrix.")] = None,
+    seeds: Annotated[int, typer.Option("--seeds", help="Number of independent runs.")] = 10,
+    seed: Annotated[int, typer.Option("--seed", help="First random seed.")] = 0,
+    step: Annotated[
+        float | None, typer.Option("--step", help="Gradient descent with this step instead of gradient flow.")
+    ] = None,
+    tol: Annotated[float, typer.Option("--tol", help="Relative tolerance of gradient flow.")] = 1e-6,
+    inputs: Annotated[
+        str, typer.Option("--inputs", help="gaussian, binary, uniform, or a matrix as a .npy or text file.")
+    ] = "gaussian",
+    targets: Annotated[str, typer.Option("--targets", help="proportions or iid.")] = "proportions",
+    truncate: Annotated[
+        float | None, typer.Option("--M", help="Truncate the network at this M (η_M of the paper).")
+    ] = None,
+    json: JsonFlag = False,
+    out: Out = None,
+    plot: Plot = None,
+) -> None:
+    """Train finite networks: errors against time, mean and standard deviation over runs."""
+    from dynafield.problem.networks import TruncatedDiagonalNetwork
+    from dynafield.problem.trainers import GradientDescent, GradientFlow
+    from dynafield.simulation.simulate import simulate as train
+
+    check_places(out, plot)
+    task, net = problem(delta, sigma, alpha, lam, depth, prior)
+    if truncate is not None:
+        net = TruncatedDiagonalNetwork(net.alpha, net.lam, depth, truncate)
+    trainer = GradientFlow(tol) if step is None else GradientDescent(step)
+    times = None if t_eval is None else numbers("t_eval", t_eval)
+    times = times if times is None or hasattr(times, "shape") else [times]
+    runs = train(
+        task, net, t_max, d=d, seeds=seeds, t_eval=times, trainer=trainer, inputs=read_inputs(inputs),
+        seed=seed, targets=targets,
+    )  # fmt: skip
+    deliver(runs, (), json, out, plot)
+    if not runs.complete:
+        raise KeyboardInterrupt
 
 
 @app.command()

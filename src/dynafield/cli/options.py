@@ -15,12 +15,14 @@ __all__ = [
     "Delta",
     "Depth",
     "JsonFlag",
+    "LIST",
     "Lam",
     "Out",
     "PriorText",
     "Sigma",
     "numbers",
     "problem",
+    "read_inputs",
     "read_prior",
 ]
 
@@ -102,6 +104,21 @@ def read_prior(text: str) -> "Prior":
         "prior must be bernoulli:P[,VALUE], gaussian:STD, gauss-bernoulli:P[,STD], "
         f"discrete:VALUE@PROB,… or empirical:FILE, got {text!r}"
     )
+
+
+def read_inputs(text: str) -> Any:
+    """A law by name, or the matrix in a file."""
+    import numpy as np
+
+    path = Path(text)
+    if path.suffix not in (".npy", ".txt", ".csv"):
+        return text
+    try:
+        if path.suffix == ".npy":
+            return np.load(path, allow_pickle=False)
+        return np.loadtxt(path, ndmin=2, delimiter="," if path.suffix == ".csv" else None)
+    except (OSError, ValueError) as error:
+        raise InputError(f"inputs must name a readable matrix of numbers: {error}") from None
 
 
 def problem(delta: str, sigma: str, alpha: str, lam: str, depth: int, prior: str) -> tuple[Any, Any]:

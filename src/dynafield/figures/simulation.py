@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_runs"]
 
+DEPTH = 1e-5
+"""Training errors are drawn down to this share of the largest error, or the test error would be flat."""
 SYMBOLS = {"alpha": "α", "lam": "λ"}
 
 
@@ -41,6 +43,8 @@ def draw_runs(runs: "Runs", ax: Any = None) -> Any:
         ax.plot([], [], color="0.4", linestyle="--", label="training errors")
     ax.set_xscale("log")
     ax.set_yscale("log")
+    top = ax.get_ylim()[1]
+    ax.set_ylim(bottom=max(ax.get_ylim()[0], DEPTH * top))
     band = f", band: 1 sd of {runs.seeds} runs" if runs.seeds > 1 else ""
     ax.set_title(f"n = {runs.n}, d = {runs.d}, {runs.inputs} inputs{band}", fontsize=9)
     return finish(ax, "training time t", "error")

@@ -72,7 +72,11 @@ class Record:
                 dims = (*(axes if facts["swept"] else ()), *facts["over"])
                 values = np.asarray(getattr(self, field.name))
                 data[field.name] = (dims, values, {"long_name": facts["meaning"]})
-        return add_problem(data, self.task, self.net)
+        return add_problem(data, self.task, self.net).assign_attrs(self.facts())
+
+    def facts(self) -> dict[str, Any]:
+        """Fields that are neither problem nor numbers, as attributes of the data set."""
+        return {}
 
     def save(self, path: str | Path) -> Path:
         """Write everything to a netCDF file; `dynafield.load` reads it back."""
@@ -97,7 +101,7 @@ class Record:
 
     @classmethod
     def settings(cls, data: xr.Dataset) -> dict[str, Any]:
-        """Fields that are not numbers, from the attributes of the data set."""
+        """The fields behind `facts`, from the attributes of the data set."""
         return {}
 
     def rows(self) -> list[tuple[str, str, str]]:

@@ -81,11 +81,13 @@ class Runs(Record):
 
     def to_xarray(self) -> xr.Dataset:
         """Everything as a labelled data set; times are a coordinate, settings are attributes."""
-        data = super().to_xarray().rename(t="time").set_coords("time")
-        settings = {f"trainer_{k}": v for k, v in dataclasses.asdict(self.trainer).items()}
+        return super().to_xarray().rename(t="time").set_coords("time")
+
+    def facts(self) -> dict[str, Any]:
+        """Trainer, inputs, targets, sizes and seed."""
+        trainer = {f"trainer_{k}": v for k, v in dataclasses.asdict(self.trainer).items()}
         names = ("inputs", "targets", "n", "seed", "asked")
-        settings |= {"trainer": type(self.trainer).__name__, **{k: getattr(self, k) for k in names}}
-        return data.assign_attrs(settings)
+        return {"trainer": type(self.trainer).__name__, **trainer, **{k: getattr(self, k) for k in names}}
 
     @classmethod
     def from_xarray(cls, data: xr.Dataset) -> Record:
@@ -94,7 +96,7 @@ class Runs(Record):
 
     @classmethod
     def settings(cls, data: xr.Dataset) -> dict[str, Any]:
-        """Trainer, inputs, targets, sizes and seed."""
+        """What `facts` told."""
         facts = data.attrs
         flow = facts["trainer"] == GradientFlow.__name__
         trainer = (
