@@ -25,12 +25,10 @@ RANK = 1e-10
 class Minimizer:
     """Weights where training ends, and how exactly they satisfy the conditions of a minimum.
 
-    | case | `residual` | `gap` |
-    |---|---|---|
-    | regularized | violation of the optimality conditions, relative to λ | duality gap, relative |
-    | ridgeless | gradient at w, relative to that at 0 | NaN |
-    | interpolating | of Xw = y, relative to y | of stationarity, relative |
-    | basis pursuit | of Xw = y, relative to y | duality gap, relative |
+    For the lasso `residual` is the violation of the optimality conditions relative to λ and
+    `gap` the relative duality gap; for least squares, the gradient relative to that at zero
+    and NaN; for interpolation, the relative residuals of Xw = y and of stationarity; for
+    basis pursuit, the relative residual of Xw = y and the relative duality gap.
     """
 
     w: Float[np.ndarray, "*b d"]

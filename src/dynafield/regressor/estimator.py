@@ -21,33 +21,15 @@ class DiagonalNetworkRegressor(RegressorMixin, BaseEstimator):
     weight decay (at depth 2 the lasso in the end); `t_max` stops training early. Columns are
     scaled to variance 1/d, so that `alpha`, `lam` and `t_max` mean what they mean in the theory.
 
-    Parameters
-    ----------
-    alpha : float
-        Initial scale of the layers.
-    lam : float
-        Weight decay.
-    depth : int
-        Number of layers.
-    t_max : float or None
-        Training time; None trains until the weights stand still.
-    tol : float
-        Relative change of the weights, while time grows by a quarter, that counts as standing still.
-    standardize : bool
-        Whether columns are scaled to variance 1/d. If not, X is used as it is.
-    fit_intercept : bool
-        Whether X and y are centred, and an intercept is fitted.
+    Parameters: `alpha`, initial scale of the layers; `lam`, weight decay; `depth`, number of
+    layers; `t_max`, training time, None to train until the weights stand still; `tol`, the
+    relative change of the weights, while time grows by a quarter, that counts as standing
+    still; `standardize`, whether columns are scaled to variance 1/d (if not, X is used as it
+    is); `fit_intercept`, whether X and y are centred and an intercept is fitted.
 
-    Attributes
-    ----------
-    coef_, intercept_ : array of shape (n_features,), float
-        The linear model, in the units of X and y.
-    t_, train_error_ : arrays of shape (n_times,)
-        Mean squared residual along training.
-    converged_ : bool
-        Whether the weights stood still at the end.
-    n_features_in_ : int
-        Number of columns seen by fit.
+    After `fit`: ``coef_`` and ``intercept_``, the linear model in the units of X and y;
+    ``t_`` and ``train_error_``, the mean squared residual along training; ``converged_``,
+    whether the weights stood still at the end; ``n_features_in_``, the number of columns.
     """
 
     def __init__(

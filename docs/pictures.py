@@ -1,0 +1,68 @@
+"""The pictures of `finite.md`: training runs, and spectra of real inputs."""
+
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+
+import dynafield as df
+from dynafield import datasets
+from dynafield.figures.style import COLOURS
+
+HERE = Path(__file__).parent
+
+
+def training():
+    """Three initial scales, with where the theory says they end."""
+    task = df.Task(delta=0.5, sigma=0.1, prior=df.Bernoulli(0.1))
+    net = df.DiagonalNetwork(alpha=np.array([0.05, 0.5, 5.0]))
+    runs = df.simulate(task, net, t_max=300.0, d=500, seeds=10)
+    ax = runs.plot()
+    for end, colour in zip(df.fixed_point(task, net).test_error, COLOURS, strict=False):
+        ax.plot([60, 300], [end, end], color=colour, linestyle=":", linewidth=2.5)
+    ax.plot([], [], color="0.4", linestyle=":", linewidth=2.5, label="test error at the fixed point (theory)")
+    ax.legend(frameon=False, fontsize=8)
+    ax.figure.savefig(HERE / "finite.png", dpi=120)
+
+
+def marchenko_pastur(x, delta):
+    """Density of the eigenvalues of XXᵀ/δ, n = δd samples in dimension d, for δ < 1."""
+    low, high = (1 - delta**-0.5) ** 2, (1 + delta**-0.5) ** 2
+    inside = np.clip((x - low) * (high - x), 0, None)
+    return np.sqrt(inside) / (2 * np.pi * x)
+
+
+def spectra():
+    """Eigenvalues of XXᵀ/δ for n = 100, d = 200: Gaussian, whitened genes, genes as they are."""
+    cohort = datasets.tcga_luad().X
+    genes = datasets.whiten(cohort)
+    laws = {
+        "Gaussian inputs": lambda rng: rng.standard_normal((100, 200)) / np.sqrt(200),
+        "whitened genes (575 components of 576 samples)": lambda rng: datasets.design(genes, 100, 200, rng),
+        "genes, normalized only": lambda rng: datasets.design(cohort, 100, 200, rng),
+    }
+    figure, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
+    edges = np.geomspace(1e-2, 200, 60)
+    for (name, draw), colour in zip(laws.items(), COLOURS, strict=False):
+        values = []
+        for seed in range(40):
+            X = draw(np.random.default_rng(seed))
+            values.append(np.linalg.eigvalsh(X @ X.T / 0.5))
+        counts, _ = np.histogram(np.concatenate(values), edges)
+        ax.stairs(counts / counts.sum() / np.diff(np.log(edges)), edges, color=colour, label=name)
+    x = np.geomspace(0.17, 5.83, 800)
+    ax.plot(x, marchenko_pastur(x, 0.5) * x, color="black", label="Marchenko–Pastur")
+    ax.set(xscale="log", xlabel="eigenvalue of XXᵀ/δ", ylabel="density in log eigenvalue", xlim=(1e-2, 200))
+    ax.set_ylim(0, 1.1)
+    ax.legend(frameon=False, fontsize=8)
+    ax.grid(alpha=0.25, linewidth=0.6)
+    ax.spines[["top", "right"]].set_visible(False)
+    figure.savefig(HERE / "spectrum.png", dpi=120)
+
+
+if __name__ == "__main__":
+    training()
+    spectra()
