@@ -186,6 +186,13 @@ def test_ctrl_c_leaves_finished_runs(sparse, monkeypatch):
         quick(sparse)
 
 
+def test_processes_give_the_same_numbers(sparse):
+    options = dict(seeds=3, inputs=lambda rng, n, d: rng.standard_normal((n, d)) / np.sqrt(d), weights=True)
+    one, two = quick(sparse, **options), quick(sparse, workers=2, **options)
+    for name in ("w", "weights", "train_error", "w_star"):
+        assert np.array_equal(getattr(one, name), getattr(two, name))
+
+
 def test_progress_is_shown_when_asked_and_silent_otherwise(sparse, capsys, monkeypatch):
     monkeypatch.setattr("dynafield.simulation.progress.PATIENCE", 0.0)
     quick(sparse)

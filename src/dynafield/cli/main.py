@@ -159,6 +159,7 @@ def simulate(
     truncate: Annotated[
         float | None, typer.Option("--M", help="Truncate the network at this M (η_M of the paper).")
     ] = None,
+    workers: Annotated[int, typer.Option("--workers", help="Processes that train at once.")] = 1,
     json: JsonFlag = False,
     out: Out = None,
     plot: Plot = None,
@@ -177,7 +178,7 @@ def simulate(
     times = times if times is None or hasattr(times, "shape") else [times]
     runs = train(
         task, net, t_max, d=d, seeds=seeds, t_eval=times, trainer=trainer, inputs=read_inputs(inputs),
-        seed=seed, targets=targets,
+        seed=seed, targets=targets, workers=workers,
     )  # fmt: skip
     deliver(runs, (), json, out, plot)
     if not runs.complete:

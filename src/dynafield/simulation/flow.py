@@ -116,11 +116,18 @@ def linearize(layers, past, decay, data, delta) -> tuple[Linear, np.ndarray]:
     g = gradient(here.w, data, delta)
     u_gap = psi[:, :d] + c * (here.u.speed * g + decay)
     v_gap = psi[:, d:] - c * (here.v.speed * g - decay)
-    u_own = 1.0 + c * here.u.speed_slope * g
-    v_own = 1.0 - c * here.v.speed_slope * g
+    u_own = own_slope(here.u.speed_slope, c * g)
+    v_own = own_slope(here.v.speed_slope, -c * g)
     good = (np.min(u_own, axis=1) > SINGULAR) & (np.min(v_own, axis=1) > SINGULAR)
     size = np.sqrt(np.vecdot(here.w, here.w) / d)
     return Linear(here, np.maximum(size, 1e-100), c, u_gap, v_gap, u_own, v_own, good), guess
+
+
+def own_slope(speed_slope: Any, push: np.ndarray) -> np.ndarray:
+    """Derivative of a layer's own implicit equation; one at depth 2, where speeds are constant."""
+    if np.ndim(speed_slope) == 0 and speed_slope == 0:
+        return np.ones((len(push), 1))
+    return 1.0 + speed_slope * push
 
 
 def newton(layers, past, decay, data, delta, tol) -> tuple[Linear, np.ndarray]:
@@ -158,19 +165,21 @@ def norm(line: Linear, change: np.ndarray, tol: float) -> np.ndarray:
 def choose(past, line, correction, error, made, tol) -> tuple[np.ndarray, np.ndarray]:
     """Factor of the step and next order of each solution, from the errors of neighbouring orders."""
     order = past.order[past.rows]
-    with np.errstate(divide="ignore"):
-        same = np.maximum(error, 1e-10) ** (-1.0 / (order + 1))
+    same = np.maximum(error, 1e-10) ** (-1.0 / (order + 1))
+    factor = np.where(made, 1.0, np.clip(0.8 * same, 0.2, 0.9))
     ready = made & (past.steady[past.rows] >= order)
+    if not ready.any():
+        return factor, order
     below, above = past.neighbours(correction)
     lower = norm(line, below, tol) * ERROR[order - 1]
     upper = norm(line, above, tol) * ERROR[order + 1]
     less = np.where(order > 1, np.maximum(lower, 1e-10) ** (-1.0 / order), 0.0)
     more = np.where(order < LARGEST_ORDER, np.maximum(upper, 1e-10) ** (-1.0 / (order + 2)), 0.0)
-    best = np.argmax(np.stack([same, less, more]), axis=0)
-    gain = np.minimum(0.85 * np.max(np.stack([same, less, more]), axis=0), 10.0)
+    gains = np.stack([same, less, more])
+    best = np.argmax(gains, axis=0)
+    gain = np.minimum(0.85 * np.max(gains, axis=0), 10.0)
     change = ready & ((best > 0) | (gain > 1.2) | (gain < 0.9))
-    factor = np.where(change, gain, np.where(made, 1.0, np.clip(0.8 * same, 0.2, 0.9)))
-    return factor, np.where(change, order + np.array([0, -1, 1])[best], order)
+    return np.where(change, gain, factor), np.where(change, order + np.array([0, -1, 1])[best], order)
 
 
 def deliver(layers, past, correction, made, times, following, observe) -> np.ndarray:

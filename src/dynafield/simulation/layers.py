@@ -52,8 +52,8 @@ class Layers:
         power = np.exp(depth * log) * sign
         value, slope, bend = self.truncation(power)
         speed = 0.5 * sign * (np.exp((depth - 2) * log) if depth > 2 else 1.0)
-        change = speed * ((depth - 2) * slope + depth * power * bend)
-        return Half(value / depth, power * slope, speed * slope, change)
+        pace = (depth - 2) * slope if np.ndim(bend) == 0 else (depth - 2) * slope + depth * power * bend
+        return Half(value / depth, power * slope, speed * slope, speed * pace)
 
     def state(self, x: Float[np.ndarray, "p m"]) -> State:
         """The weights and both layers from x = (a, b)."""

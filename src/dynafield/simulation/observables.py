@@ -23,7 +23,9 @@ class Observables:
         residuals: bool,
         weights: bool,
     ):
-        self.data, self.reduced, self.lam, self.chosen = data, reduced, lam, coordinates
+        self.data: Any = data
+        self.reduced: Any = reduced
+        self.lam, self.chosen, self.w_star = lam, coordinates, data.w_star
         n, d = data.X.shape
         rows = len(lam)
 
@@ -43,7 +45,7 @@ class Observables:
         n, d = self.data.X.shape
         gap = w @ self.reduced.X.T - self.reduced.y
         self.train_error[row, which] = (np.einsum("tk,tk->t", gap, gap) + self.reduced.floor) / n
-        miss = w - self.data.w_star
+        miss = w - self.w_star
         self.test_error[row, which] = np.einsum("td,td->t", miss, miss) / d + self.data.sigma**2
         self.loss[row, which] = 0.5 * self.train_error[row, which] + 0.5 * self.lam[row] / d * squares
         self.norm[row, which] = np.sqrt(np.einsum("td,td->t", w, w) / d)
@@ -55,6 +57,11 @@ class Observables:
         if self.weights is not None:
             self.weights[row, which] = w
         self.taken += len(which)
+
+    def stripped(self) -> "Observables":
+        """Without the data, which need not be kept or sent between processes."""
+        self.data = self.reduced = None
+        return self
 
     def stop(self, row: int, t: float) -> None:
         """Training of one network failed at time t."""

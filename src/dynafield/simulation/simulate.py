@@ -1,6 +1,7 @@
 """Train finite networks of a task."""
 
 import warnings
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,6 +68,7 @@ def simulate(
     weights: bool = False,
     throw: bool = True,
     progress: bool | None = None,
+    workers: int = 1,
 ) -> Runs:
     r"""Train `seeds` networks of dimension `d` (500) on independent data sets of `task`.
 
@@ -81,13 +83,15 @@ def simulate(
 
     A run that fails (gradient descent with too large a step) raises SolveError with the
     step; with `throw=False` its curves are NaN from there and `stopped_at` has the time.
-    Ctrl-C returns the runs that have finished, with a warning.
+    Ctrl-C returns the runs that have finished, with a warning. `workers` > 1 trains that many
+    data sets at once, each in a process of its own.
     """
     plan = make_plan(
         task, net, t_max, d, t_eval, trainer, inputs, targets, start, coordinates, residuals, weights
     )
     count, seed = integer("seeds", seeds, 1), integer("seed", seed, 0)
-    finished = train_all(plan, count, seed, Progress(count, progress))
+    workers = min(count, integer("workers", workers, 1))
+    finished = train_all(plan, count, seed, workers, Progress(count, progress))
     runs = collect(plan, finished, count, seed)
     if throw:
         check_finished(runs)
@@ -183,13 +187,17 @@ def read_start(start: Any, shape: tuple[int, ...], d: int, net: Network) -> tupl
     return tuple(pair)
 
 
-def train_all(plan: Plan, count: int, seed: int, progress: Progress) -> list[Observables]:
-    """All runs, one after the other; after Ctrl-C those that have finished."""
+def train_all(plan: Plan, count: int, seed: int, workers: int, progress: Progress) -> list[Observables]:
+    """All runs, in order; after Ctrl-C those that have finished."""
     finished: list[Observables] = []
-    with progress, fitting_threads(plan.n * plan.d):
+    with progress:
         try:
-            for run in range(count):
-                finished.append(train(plan, seed, run, progress))
+            runs = (
+                at_once(plan, count, seed, workers) if workers > 1 else in_turn(plan, count, seed, progress)
+            )
+            for one in runs:
+                finished.append(one)
+                progress.show(float(len(finished)))
         except KeyboardInterrupt:
             if not finished:
                 raise
@@ -197,7 +205,29 @@ def train_all(plan: Plan, count: int, seed: int, progress: Progress) -> list[Obs
     return finished
 
 
-def train(plan: Plan, seed: int, run: int, progress: Progress) -> Observables:
+def in_turn(plan: Plan, count: int, seed: int, progress: Progress) -> Iterator[Observables]:
+    """The runs one after the other."""
+    for run in range(count):
+        yield train(plan, seed, run, progress.show)
+
+
+def at_once(plan: Plan, count: int, seed: int, workers: int) -> Iterator[Observables]:
+    """The runs in several processes; they stay ready for further calls, and end with an interrupted one."""
+    from joblib import Parallel, delayed
+    from joblib.externals.loky import get_reusable_executor
+
+    try:
+        tasks = (delayed(train)(plan, seed, run) for run in range(count))
+        runs: Any = Parallel(n_jobs=workers, return_as="generator")(tasks)
+        yield from runs
+    except BaseException:
+        get_reusable_executor().shutdown(kill_workers=True)
+        raise
+
+
+def train(
+    plan: Plan, seed: int, run: int, report: Callable[[float], None] = lambda done: None
+) -> Observables:
     """One data set, and every network of the sweep trained on it."""
     data = draw_data(plan, seed, run)
     lazy = bool(np.max(plan.alpha) ** (2 * plan.net.depth - 2) > LAZY)
@@ -207,21 +237,22 @@ def train(plan: Plan, seed: int, run: int, progress: Progress) -> Observables:
     seen = Observables(data, reduced, plan.lam, len(plan.t), plan.coordinates, plan.residuals, plan.weights)
 
     def between():
-        progress.show(run + seen.taken / (rows * len(plan.t)))
+        report(run + seen.taken / (rows * len(plan.t)))
 
     u, v = plan.start or (np.ones(plan.d),) * 2
     scale = np.ones((rows, 1)) if plan.start else plan.alpha[:, None]
     arguments = (plan.net, plan.lam, scale * u, scale * v, reduced, data.delta)
-    if isinstance(trainer, GradientFlow):
-        failed = integrate(*arguments, trainer.tol, plan.t, seen.take, between)
-    else:
-        step = trainer.step
-        stops = np.round(plan.t / step).astype(int)
-        diverged = descend(*arguments, step, stops, seen.take, between)
-        failed = {row: taken * step for row, taken in diverged.items()}
+    with fitting_threads(data.X.size):
+        if isinstance(trainer, GradientFlow):
+            failed = integrate(*arguments, trainer.tol, plan.t, seen.take, between)
+        else:
+            step = trainer.step
+            stops = np.round(plan.t / step).astype(int)
+            diverged = descend(*arguments, step, stops, seen.take, between)
+            failed = {row: taken * step for row, taken in diverged.items()}
     for row, t in failed.items():
         seen.stop(row, t)
-    return seen
+    return seen.stripped()
 
 
 def draw_data(plan: Plan, seed: int, run: int) -> Data:
@@ -257,7 +288,7 @@ def collect(plan: Plan, finished: list[Observables], asked: int, seed: int) -> R
         plan.task,
         plan.net,
         t=plan.t,
-        w_star=np.stack([one.data.w_star for one in finished]),
+        w_star=np.stack([one.w_star for one in finished]),
         **{name: stacked(name) for name in names},
         trainer=plan.trainer,
         inputs=plan.law.name,
