@@ -7,7 +7,7 @@ import matplotlib.pyplot as plt
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = ["README.md", "CONTRIBUTING.md", "docs/tutorial.md", "docs/finite.md", "docs/howto.md"]
+PAGES = ["CONTRIBUTING.md", "docs/tutorial.md", "docs/finite.md", "docs/howto.md"]
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -130,3 +130,20 @@ def test_text_and_html_say_what_matters():
     assert "<td" in result._repr_html_()
     assert "0.06180062899" in result._repr_html_()
     assert "[2×3]" in repr(RESULTS["grid"]())
+
+
+def test_a_failed_write_leaves_neither_a_file_nor_a_part(tmp_path, monkeypatch, sparse):
+    end = df.fixed_point(sparse, df.DiagonalNetwork(0.5, 0.1))
+    path = tmp_path / "end.nc"
+    end.save(path)
+    before = path.read_bytes()
+
+    def fail(self, target, **_):
+        target.write_bytes(b"half")
+        raise OSError("disk full")
+
+    monkeypatch.setattr("xarray.Dataset.to_netcdf", fail)
+    with pytest.raises(OSError, match="disk full"):
+        end.save(path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]

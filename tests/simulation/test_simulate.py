@@ -1,5 +1,7 @@
 """What a user asks of finite networks: data, observables, trainers, files, refusals, Ctrl-C."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -184,6 +186,18 @@ def test_ctrl_c_leaves_finished_runs(sparse, monkeypatch):
     monkeypatch.setattr(module, "draw_data", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         quick(sparse)
+
+
+def test_memory_does_not_grow_with_the_number_of_steps(sparse):
+    def peak(step):
+        tracemalloc.start()
+        quick(sparse, d=200, end=100.0, seeds=1, trainer=df.GradientDescent(step))
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return most
+
+    peak(1.0)
+    assert peak(0.01) < 1.1 * peak(0.1)
 
 
 def test_processes_give_the_same_numbers(sparse):

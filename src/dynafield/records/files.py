@@ -35,7 +35,12 @@ def write(data: xr.Dataset, kind: str, path: str | Path) -> Path:
     path = writable(path)
     data = data.assign_attrs(format=FORMAT, kind=kind, dynafield_version=__version__)
     data.attrs["sha256"] = digest(data)
-    data.to_netcdf(path, engine="h5netcdf")
+    part = path.with_name(path.name + ".part")
+    try:
+        data.to_netcdf(part, engine="h5netcdf")
+        part.replace(path)  # whole or not at all
+    finally:
+        part.unlink(missing_ok=True)
     return path
 
 

@@ -46,6 +46,6 @@ def reduce_rows(X: Float[np.ndarray, "n d"], y: Float[np.ndarray, " n"], orthogo
         X, y = r, seen
     if not orthogonal:
         return Reduced(X, y, floor, None)
-    _, basis = scipy.linalg.eigh(X @ X.T)
+    _, basis = scipy.linalg.eigh(X @ X.T, driver="evd", check_finite=False)
     X = basis.T @ X
     return Reduced(X, basis.T @ y, floor, np.einsum("kd,kd->k", X, X))

@@ -12,7 +12,7 @@ from dynafield.problem.checks import concrete, integer, real, real_vector, same_
 from dynafield.problem.networks import Network
 from dynafield.problem.task import Task
 from dynafield.problem.trainers import GradientDescent, GradientFlow, Trainer
-from dynafield.simulation.data import Data, reduce_rows
+from dynafield.simulation.data import Data, Reduced, reduce_rows
 from dynafield.simulation.descent import descend
 from dynafield.simulation.flow import integrate
 from dynafield.simulation.inputs import InputLaw, read_inputs
@@ -229,30 +229,37 @@ def train(
     plan: Plan, seed: int, run: int, report: Callable[[float], None] = lambda done: None
 ) -> Observables:
     """One data set, and every network of the sweep trained on it."""
-    data = draw_data(plan, seed, run)
-    lazy = bool(np.max(plan.alpha) ** (2 * plan.net.depth - 2) > LAZY)
-    trainer = plan.trainer
-    reduced = reduce_rows(data.X, data.y, orthogonal=lazy and isinstance(trainer, GradientFlow))
+    with fitting_threads(plan.n * plan.d):
+        data = draw_data(plan, seed, run)
+        lazy = bool(np.max(plan.alpha) ** (2 * plan.net.depth - 2) > LAZY)
+        flow = isinstance(plan.trainer, GradientFlow)
+        reduced = reduce_rows(data.X, data.y, orthogonal=lazy and flow)
+        seen = Observables(
+            data, reduced, plan.lam, len(plan.t), plan.coordinates, plan.residuals, plan.weights
+        )
+        for row, t in follow(plan, data, reduced, seen, lambda share: report(run + share)).items():
+            seen.stop(row, t)
+    return seen.stripped()
+
+
+def follow(
+    plan: Plan, data: Data, reduced: Reduced, seen: Observables, report: Callable[[float], None]
+) -> dict[int, float]:
+    """Training itself; returns the networks that failed, each with the time it had reached."""
     rows = len(plan.alpha)
-    seen = Observables(data, reduced, plan.lam, len(plan.t), plan.coordinates, plan.residuals, plan.weights)
-
-    def between():
-        report(run + seen.taken / (rows * len(plan.t)))
-
     u, v = plan.start or (np.ones(plan.d),) * 2
     scale = np.ones((rows, 1)) if plan.start else plan.alpha[:, None]
     arguments = (plan.net, plan.lam, scale * u, scale * v, reduced, data.delta)
-    with fitting_threads(data.X.size):
-        if isinstance(trainer, GradientFlow):
-            failed = integrate(*arguments, trainer.tol, plan.t, seen.take, between)
-        else:
-            step = trainer.step
-            stops = np.round(plan.t / step).astype(int)
-            diverged = descend(*arguments, step, stops, seen.take, between)
-            failed = {row: taken * step for row, taken in diverged.items()}
-    for row, t in failed.items():
-        seen.stop(row, t)
-    return seen.stripped()
+
+    def between():
+        report(seen.taken / (rows * len(plan.t)))
+
+    if isinstance(plan.trainer, GradientFlow):
+        return integrate(*arguments, plan.trainer.tol, plan.t, seen.take, between)
+    step = plan.trainer.step
+    stops = np.round(plan.t / step).astype(int)
+    diverged = descend(*arguments, step, stops, seen.take, between)
+    return {row: taken * step for row, taken in diverged.items()}
 
 
 def draw_data(plan: Plan, seed: int, run: int) -> Data:
