@@ -85,10 +85,14 @@ def test_a_path_of_penalties_is_its_single_problems():
     assert np.all(df.minimizer(X, y, NET(1.0, 1e3)).w == 0)
 
 
-def test_lasso_with_equal_columns_still_satisfies_its_conditions():
-    X, y, _ = data_of(40, 60)
-    X[:, 1] = X[:, 0]
-    assert df.minimizer(X, y, NET(1.0, 0.05)).residual < 1e-8
+@pytest.mark.parametrize("share", [0.1, 1e-2, 1e-4])
+def test_lasso_with_equal_and_opposite_columns_satisfies_its_conditions(share):
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X = (2.0 * rng.integers(0, 2, (6, 60)) - 1.0) / np.sqrt(60)  # at most 32 differ
+        y = X[:, :3] @ [1.0, -1.0, 2.0] + 0.1 * rng.standard_normal(6)
+        largest = np.max(np.abs(X.T @ y)) * 10
+        assert df.minimizer(X, y, NET(1.0, share * largest)).residual < 1e-8
 
 
 def test_least_squares():

@@ -57,6 +57,18 @@ def test_a_lazy_network_with_weight_decay_is_not_stopped_before_it_turns_sparse(
     np.testing.assert_allclose(large.coef_, small.coef_, atol=0.01)
 
 
+@pytest.mark.parametrize(
+    ("truth", "alpha", "lam"),
+    [((3.0, 1.0), 1e-4, 0.0), ((10.0, 1.0), 1e-3, 0.0), ((10.0, 0.1), 0.1, 0.0), ((10.0, 1.0), 1e-4, 0.1)],
+)
+def test_it_does_not_stop_on_a_plateau_between_activations(truth, alpha, lam):
+    X = np.random.default_rng(0).standard_normal((200, 2))
+    model = Regressor(alpha=alpha, lam=lam).fit(X, X @ np.array(truth))
+    assert model.converged_
+    # weight decay shrinks each coefficient by about λ/√d in these units
+    np.testing.assert_allclose(model.coef_, truth, atol=0.002 + 1.1 * lam / np.sqrt(2), rtol=1e-3)
+
+
 def test_plenty_of_data_is_least_squares():
     rng = np.random.default_rng(1)
     X, y = rng.standard_normal((80, 5)), rng.standard_normal(80)
@@ -99,7 +111,7 @@ def test_constant_columns_and_targets(sparse_data):
     ("options", "message"),
     [
         (dict(alpha=-1.0), "alpha must be"),
-        (dict(alpha=np.ones(2)), "alpha must be one number"),
+        (dict(alpha=np.ones(2)), "alpha must be one finite number"),
         (dict(lam=-0.1), "lam must be"),
         (dict(depth=1), "depth must be"),
         (dict(t_max=0.0), "t_max must be"),

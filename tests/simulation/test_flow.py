@@ -71,7 +71,7 @@ def flow(X, y, u, v, net, t, tol=1e-6):
             tol,
             t,
             keep,
-            lambda: None,
+            lambda share: None,
         )
         assert not failed
     return out
@@ -143,7 +143,7 @@ def test_training_ends_where_the_theory_says(sparse, net, end):
     runs = df.simulate(sparse, net, end, d=400, seeds=12, seed=5, t_eval=[end], trainer=df.GradientFlow(1e-4))
     error = runs.mean("test_error")[-1] - theory.test_error
     assert abs(error) < 4 * runs.standard_error("test_error")[-1]
-    assert runs.standard_error("test_error")[-1] < 0.06 * theory.test_error
+    assert runs.standard_error("test_error")[-1] < 0.07 * theory.test_error
 
 
 def test_the_loss_falls_at_the_predicted_rate(sparse):

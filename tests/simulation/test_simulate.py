@@ -1,13 +1,19 @@
 """What a user asks of finite networks: data, observables, trainers, files, refusals, Ctrl-C."""
 
+import signal
+import subprocess
+import sys
+import time
 import tracemalloc
 
+import jax
 import numpy as np
 import pytest
 
 import dynafield as df
 from dynafield.simulation import simulate as module
 from dynafield.simulation.data import reduce_rows
+from dynafield.simulation.inputs import read_inputs
 
 NET = df.DiagonalNetwork
 
@@ -47,7 +53,7 @@ def test_targets_have_exact_proportions_or_are_drawn():
     "inputs", ["gaussian", "binary", "uniform", lambda rng, n, d: rng.laplace(size=(n, d)) / np.sqrt(2 * d)]
 )
 def test_input_laws_have_mean_0_and_variance_1_over_d(inputs):
-    law, n, d = module.read_inputs(inputs, 0.5, 400)
+    law, n, d = read_inputs(inputs, 0.5, 400)
     X = law.draw(np.random.default_rng(0), n, d)
     assert X.shape == (200, 400)
     # 80,000 entries: means to 4/sqrt(80000); mean squares too, times their own spread (at most sqrt(5))
@@ -56,7 +62,7 @@ def test_input_laws_have_mean_0_and_variance_1_over_d(inputs):
 
 
 def test_binary_inputs_are_signs(sparse):
-    X = module.read_inputs("binary", 0.5, 25)[0].draw(np.random.default_rng(0), 12, 25)
+    X = read_inputs("binary", 0.5, 25)[0].draw(np.random.default_rng(0), 12, 25)
     assert set(np.unique(X)) == {-0.2, 0.2}
 
 
@@ -129,14 +135,61 @@ def test_small_steps_of_descent_approach_the_flow_at_first_order(sparse):
 def test_divergence_is_reported_with_its_step(sparse):
     net = NET(np.array([0.5, 10.0]))
     with pytest.raises(
-        df.SolveError, match=r"diverged in step \d+ \(t=.*alpha=10.*run 0 \(2 of 4 networks\)"
+        df.SolveError, match=r"diverged in step \d+ \(t=.*alpha=10.*run 0 \(1 of 2 networks so far\)"
     ):
         quick(sparse, net, trainer=df.GradientDescent(0.1))
     runs = quick(sparse, net, trainer=df.GradientDescent(0.1), throw=False)
+    assert runs.status.tolist() == [["finished"] * 2, ["failed"] * 2]
     assert np.all(np.isnan(runs.stopped_at[0]))
     assert np.all(runs.stopped_at[1] < 1.0)
     assert np.all(np.isfinite(runs.w[0]))
     assert np.all(np.isnan(runs.test_error[1, :, -1]))
+
+
+def test_divergence_in_the_last_step_is_seen(sparse):
+    """Two steps of 20: the second one explodes, and no step follows it."""
+    options = dict(end=40.0, d=40, seeds=1, t_eval=[20.0, 40.0], trainer=df.GradientDescent(20.0))
+    with pytest.raises(df.SolveError, match=r"diverged in step 2 \(t=40\)"):
+        quick(sparse, NET(1.0), **options)
+    runs = quick(sparse, NET(1.0), throw=False, **options)
+    assert runs.stopped_at.tolist() == [40.0]
+    assert np.isnan(runs.test_error[0, 1])
+    assert np.isnan(runs.w).all()
+
+
+def test_a_failure_ends_the_work(sparse, monkeypatch):
+    drawn = []
+    original = module.draw_data
+    monkeypatch.setattr(module, "draw_data", lambda *a: drawn.append(a) or original(*a))
+    with pytest.raises(df.SolveError):
+        quick(sparse, NET(10.0), seeds=5, trainer=df.GradientDescent(0.1))
+    assert len(drawn) == 1
+
+
+def test_weights_are_those_at_the_end_whatever_times_are_kept(sparse):
+    for trainer in (df.GradientFlow(), df.GradientDescent(0.5)):
+        whole = quick(sparse, end=50.0, t_eval=[50.0], trainer=trainer)
+        early = quick(sparse, end=50.0, t_eval=[1.0], trainer=trainer)
+        np.testing.assert_allclose(early.w, whole.w, atol=1e-6)
+        assert early.t.tolist() == [1.0]
+        assert early.test_error.shape == (2, 1)
+
+
+def test_proportions_have_no_bias_where_shares_are_not_whole():
+    """1000 values, 100 entries: each is taken with probability 1/10, and neighbours are spread out."""
+    task = df.Task(0.5, 0.1, df.Empirical(np.linspace(-1, 1, 1000)))
+    w_star = quick(task, d=100, seeds=20, end=0.01).w_star
+    assert np.all(
+        np.abs(w_star.mean(axis=1)) < 0.01
+    )  # systematic: a shift of at most one spacing of 0.002 · 10 / 2
+    assert np.std(w_star.mean(axis=1)) > 1e-4
+
+
+def test_given_layers_are_recorded(sparse):
+    runs = quick(sparse, start=(np.full(30, 0.2), np.full(30, -0.4)), t_eval=[0.0])
+    assert runs.start == "given"
+    assert "given in place of α" in repr(runs)
+    np.testing.assert_allclose(runs.norm, (0.4**2 - 0.2**2) / 2)
 
 
 def test_reduced_rows_have_the_same_normal_equations():
@@ -160,6 +213,7 @@ def test_files_hold_everything(sparse, tmp_path):
         old, new = getattr(runs, name), getattr(again, name)
         assert (old is None and new is None) or np.array_equal(old, new, equal_nan=True)
     assert again.trainer == df.GradientDescent(0.5)
+    assert again.coordinate.tolist() == [1]
     assert (again.seed, again.n, again.d, again.inputs, again.net.M) == (7, 15, 30, "gaussian", 4.0)
     assert again.complete
     data = runs.to_xarray()
@@ -200,6 +254,30 @@ def test_memory_does_not_grow_with_the_number_of_steps(sparse):
     assert peak(0.01) < 1.1 * peak(0.1)
 
 
+def test_ctrl_c_with_processes_leaves_finished_runs(tmp_path):
+    """Run 0 takes for ever; the others are done when the interruption comes."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import time, warnings\n"
+        "import dynafield as df\n"
+        "warnings.simplefilter('ignore')\n"
+        "def inputs(rng, n, d):\n"
+        "    if rng.bit_generator.seed_seq.entropy == [0, 0]:\n"
+        "        time.sleep(600)\n"
+        "    return rng.standard_normal((n, d)) / d**0.5\n"
+        "task, net = df.Task(0.5, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(0.5)\n"
+        "print('ready', flush=True)\n"
+        "runs = df.simulate(task, net, 1.0, d=30, seeds=4, inputs=inputs, workers=2)\n"
+        "print(runs.run.tolist(), runs.complete, runs.w.shape)\n"
+    )
+    process = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(20)  # two processes import the library, three runs take milliseconds
+    process.send_signal(signal.SIGINT)
+    told, _ = process.communicate(timeout=60)
+    assert told == "[1, 2, 3] False (3, 30)\n"
+
+
 def test_processes_give_the_same_numbers(sparse):
     options = dict(seeds=3, inputs=lambda rng, n, d: rng.standard_normal((n, d)) / np.sqrt(d), weights=True)
     one, two = quick(sparse, **options), quick(sparse, workers=2, **options)
@@ -236,11 +314,13 @@ BAD = [
     (dict(inputs=np.ones(30)), "a matrix with rows and columns"),
     (dict(inputs=lambda rng, n, d: rng.standard_normal((n, d))), "variance 1/d: .* = 29|variance 1/d"),
     (dict(inputs=lambda rng, n, d: rng.standard_normal((d, n))), "must return that shape, got"),
+    (dict(inputs=lambda rng, n, d: np.full((n, d), d**-0.5)), "√d · mean = 1, not 0"),
+    (dict(inputs=[["1"] * 30] * 15), "inputs must be a real matrix"),
     (dict(targets="sparse"), "targets must be 'proportions'"),
     (dict(targets=np.ones(7)), "targets must have d = 30 entries, got 7"),
     (dict(start=(np.ones(30), np.ones(29))), r"start v\(0\) must have d = 30 entries, got 29"),
     (dict(start=3), "start must be a pair"),
-    (dict(coordinates=[30]), "coordinates must be below d = 30"),
+    (dict(coordinates=[30]), "coordinates must be an integer from 0 to 29, got 30"),
     (
         dict(trainer=df.GradientDescent(0.3)),
         "t_max must be a multiple of the step 0.3, got 5: 4.8 and 5.1 are near",
@@ -268,6 +348,14 @@ def test_bad_input_is_refused_by_name(sparse, options, message):
 def test_bad_trainers_are_refused(make):
     with pytest.raises(df.InputError, match="must be"):
         make()
+
+
+def test_traced_parameters_are_refused_inside_grad_too(sparse):
+    def error(alpha):
+        return df.simulate(sparse, NET(alpha), 1.0, d=30, seeds=1).test_error[0, -1]
+
+    with pytest.raises(df.InputError, match="alpha must be a plain number"):
+        jax.grad(error)(0.5)
 
 
 def test_arrays_of_the_task_are_refused(sparse):

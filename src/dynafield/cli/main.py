@@ -147,7 +147,7 @@ def simulate(
     ] = None,
     d: Annotated[int | None, typer.Option("--d", help="Dimension (500), or that of the matrix.")] = None,
     seeds: Annotated[int, typer.Option("--seeds", help="Number of independent runs.")] = 10,
-    seed: Annotated[int, typer.Option("--seed", help="First random seed.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Random seed; runs use independent streams of it.")] = 0,
     step: Annotated[
         float | None, typer.Option("--step", help="Gradient descent with this step instead of gradient flow.")
     ] = None,

@@ -2,6 +2,7 @@ r"""Estimates of an entry from its noisy observation: proximal maps \(\eta(x; t)
 
 import abc
 import dataclasses
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -20,6 +21,10 @@ class Denoiser(abc.ABC):
     @abc.abstractmethod
     def respond(self, x: Float[np.ndarray, " d"], t: float) -> tuple[np.ndarray, np.ndarray]:
         r"""\(\eta(x; t)\) and \(\partial_x\eta(x; t)\)."""
+
+    def first_threshold(self, tau: Any) -> Any:
+        """Where t starts if λ = 0, for a first noise τ: the recursion t ← b t must start above zero."""
+        return 1.0
 
 
 class SoftThreshold(Denoiser):
@@ -65,6 +70,10 @@ class MirrorProx(Denoiser):
             last = change
         kappa = mirror.slope(s)
         return np.sign(x) * mirror.weight(s), kappa / (kappa + t)
+
+    def first_threshold(self, tau: Any) -> Any:
+        """So that at x = τ half of it is shrunk away, about: τ/Φ(τ), up to a logarithm."""
+        return tau / self.mirror.dual(self.mirror.coordinate_bound(tau))
 
 
 def denoiser_of(net: DiagonalNetwork, delta: float) -> Denoiser:

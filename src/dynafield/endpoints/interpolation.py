@@ -23,6 +23,8 @@ ROUNDING = 1e-14
 """A mismatch of Φ below this share of its largest entry is rounding, and left alone."""
 CLOSE = 1e-5
 """From here on steps are solved to the last digit."""
+DIRECT = 1e-8
+"""Smallest α, relative to the weights, that depth 2 reaches in one go."""
 FACTOR = 10.0
 """First attempt at shrinking α."""
 
@@ -43,7 +45,8 @@ def interpolate(
     size = float(np.linalg.norm(y))
     if size == 0:
         return Interpolation(np.zeros(X.shape[1]), np.zeros(len(X)), 0.0, 0.0)
-    first = max(alpha, float(np.sqrt(size**2 / len(y))) ** (1 / depth)) if depth > 2 else alpha
+    scale = float(np.sqrt(size**2 / len(y))) ** (1 / depth)
+    first = max(alpha, scale if depth > 2 else DIRECT * scale)
     here, s, found = first, np.zeros(X.shape[1]), None
     factor, target = FACTOR, first
     while found is None or here > alpha:

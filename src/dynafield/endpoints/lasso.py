@@ -36,16 +36,31 @@ class Solution(NamedTuple):
 def lasso_path(
     X: Float[np.ndarray, "n d"], y: Float[np.ndarray, " n"], lams: Float[np.ndarray, " l"]
 ) -> list[Solution]:
-    """The lasso at every λ, each found from the next larger one."""
+    """The lasso at every λ, each found from the next larger one.
+
+    Of columns that are equal, or opposite, the first one gets all the weight.
+    """
     found: dict[int, Solution] = {}
     model = Lasso(fit_intercept=False, warm_start=True, tol=1e-5, max_iter=1000)
-    columns = np.asfortranarray(X)
+    kept = distinct(X)
+    columns = np.asfortranarray(X[:, kept])
     for index in np.argsort(-lams):
-        found[int(index)] = solve(X, columns, y, float(lams[index]), model)
+        lam = float(lams[index])
+        part = solve(columns, y, lam * len(kept) / X.shape[1], model)
+        w = np.zeros(X.shape[1])
+        w[kept] = part.w
+        found[int(index)] = judge(X, y, lam, w)
     return [found[index] for index in range(len(lams))]
 
 
-def solve(X: np.ndarray, columns: np.ndarray, y: np.ndarray, lam: float, model: Lasso) -> Solution:
+def distinct(X: np.ndarray) -> np.ndarray:
+    """Columns that differ from all before them, and from their negatives."""
+    first = np.argmax(X != 0, axis=0)
+    turned = X * np.sign(X[first, np.arange(X.shape[1])] + (X == 0).all(axis=0)) + 0.0
+    return np.sort(np.unique(turned, axis=1, return_index=True)[1])
+
+
+def solve(X: np.ndarray, y: np.ndarray, lam: float, model: Lasso) -> Solution:
     """One λ: coordinate descent, or the path from λ = ∞ where that stays dense; then exactly."""
     d = X.shape[1]
     largest = float(np.max(np.abs(X.T @ y))) * d / len(y)
@@ -54,12 +69,12 @@ def solve(X: np.ndarray, columns: np.ndarray, y: np.ndarray, lam: float, model: 
     model.set_params(alpha=lam / d)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it warns that it has not converged: what follows does
-        model.fit(columns, y)
+        model.fit(X, y)
         w = np.array(model.coef_)
         if np.sum(w != 0) > min(len(y), d):
             w = lars_path(X, y, alpha_min=lam / d, method="lasso")[2][:, -1]
     best = judge(X, y, lam, active_set(X, y, lam, w))
-    if not best.violation <= max(OPTIMAL, ROUNDING * largest / lam):
+    if not max(best.violation, best.gap) <= max(OPTIMAL, 10 * ROUNDING * largest / lam):
         raise SolveError(
             f"the lasso at lam={lam:g} was not solved: conditions violated by {best.violation:.1e} λ; "
             "are there columns of X that are equal or nearly so?"
@@ -71,27 +86,28 @@ def solve(X: np.ndarray, columns: np.ndarray, y: np.ndarray, lam: float, model: 
 def active_set(X: np.ndarray, y: np.ndarray, lam: float, w: np.ndarray) -> np.ndarray:
     """The minimizer, from an approximate one."""
     delta = len(y) / X.shape[1]
-    sign = np.sign(w)
+    least = max(1e-12 * lam, ROUNDING * float(np.max(np.abs(X.T @ y))) / delta)
+    sign, newcomer = np.sign(w), -1
     for _ in range(EXCHANGES):
-        w, settled = walk(X, y, lam * delta, w, sign)
-        sign = np.sign(w)
+        w, settled = walk(X, y, lam * delta, w, sign, newcomer)
+        sign, newcomer = np.sign(w), -1
         if not settled:
             continue
         pull = X.T @ (y - X @ w) / delta
         excess = np.where(w == 0, np.abs(pull) - lam, 0.0)
         worst = int(np.argmax(excess))
-        if excess[worst] <= 1e-12 * lam:
+        if excess[worst] <= least:
             break
-        sign[worst] = np.sign(pull[worst])
+        newcomer, sign[worst] = worst, np.sign(pull[worst])
     return w
 
 
 def walk(
-    X: np.ndarray, y: np.ndarray, pull: float, w: np.ndarray, sign: np.ndarray
+    X: np.ndarray, y: np.ndarray, pull: float, w: np.ndarray, sign: np.ndarray, newcomer: int
 ) -> tuple[np.ndarray, bool]:
     """Towards the minimum for given signs, to the lowest point among the zeros on the way.
 
-    Also says whether it got all the way.
+    Also says whether it got all the way with those signs.
     """
     active = np.flatnonzero(sign)
     if not len(active):
@@ -99,12 +115,11 @@ def walk(
     columns, now = X[:, active], w[active]
     goal = solve_signed(columns, y, pull * sign[active])
     if goal is None:  # more columns than they can tell apart: along what does not change Xw
-        direction = np.linalg.svd(columns)[2][-1]
-        direction *= -np.sign(sign[active] @ direction) or 1.0
+        direction = null_direction(columns, sign[active], active == newcomer)
         zeros = crossings(now, direction)
-        shares = zeros[:1] if len(zeros) else np.zeros(0)
-        if not len(shares):
+        if not len(zeros):
             return w, True
+        shares = zeros[:1]
     else:
         direction = goal - now
         zeros = crossings(now, direction)
@@ -117,8 +132,19 @@ def walk(
     moved = now + share * direction
     moved[np.isclose(crossing_shares(now, direction), share, rtol=1e-12, atol=0.0)] = 0.0
     new = np.zeros_like(w)
-    new[active] = goal if goal is not None and share == 1.0 else moved
-    return new, bool(goal is not None and share == 1.0)
+    arrived = goal is not None and share == 1.0
+    new[active] = goal if arrived else moved
+    return new, bool(arrived and np.all(goal * sign[active] > 0))
+
+
+def null_direction(columns: np.ndarray, sign: np.ndarray, newcomer: np.ndarray) -> np.ndarray:
+    """A move that leaves Xw as it is and does not raise the penalty; a newcomer moves to its own side."""
+    direction = np.linalg.svd(columns)[2][-1]
+    direction = np.where(np.abs(direction) > 1e-12 * np.max(np.abs(direction)), direction, 0.0)
+    slope = float(sign @ direction)
+    if abs(slope) <= 1e-10 * np.sum(np.abs(direction)):
+        slope = -float(sign[newcomer] @ direction[newcomer]) if newcomer.any() else 0.0
+    return -direction if slope > 0 else direction
 
 
 def crossing_shares(now: np.ndarray, direction: np.ndarray) -> np.ndarray:

@@ -7,16 +7,15 @@ import numpy as np
 from jaxtyping import Float
 
 from dynafield.endpoints.denoisers import Denoiser, denoiser_of
+from dynafield.endpoints.minimizers import check_convex, check_rank
 from dynafield.errors import InputError, SolveError
 from dynafield.numerics.threads import fitting_threads
-from dynafield.problem.checks import integer, labelled_data, real
+from dynafield.problem.checks import integer, labelled_data, one_real
 from dynafield.problem.networks import DiagonalNetwork, Network
 from dynafield.records.text import as_text, show
 
 __all__ = ["MessagePassing", "amp", "one_problem"]
 
-FIRST_THRESHOLD = 1.0
-"""t₁ where λ = 0: the recursion t ← b t must start above zero."""
 PATIENCE = 100
 """Iterations without progress before damping is halved ..."""
 HALVINGS = 3
@@ -37,10 +36,15 @@ class MessagePassing:
     damping: float
     converged: bool
 
+    @property
+    def status(self) -> str:
+        """ "converged" or "not converged"."""
+        return "converged" if self.converged else "not converged"
+
     def __repr__(self) -> str:
         rows = [
             ("case", self.case, ""),
-            ("iterations", str(len(self.tau)), "converged" if self.converged else "not converged"),
+            ("iterations", str(len(self.tau)), self.status),
             ("tau", show(self.tau[-1]), "effective noise |r|/√(nδ)"),
             ("b", show(self.b[-1]), "Onsager coefficient"),
             ("t", show(self.t[-1]), "threshold"),
@@ -53,12 +57,11 @@ def one_problem(net: Any) -> DiagonalNetwork:
     """A DiagonalNetwork with one α and one λ whose endpoint is a convex problem, or InputError."""
     if not isinstance(net, DiagonalNetwork):
         raise InputError(f"net must be a DiagonalNetwork, got {type(net).__name__}")
-    for name, value in (("alpha", net.alpha), ("lam", net.lam)):
-        if np.ndim(value):
-            raise InputError(f"{name} must be one number here, got an array of shape {np.shape(value)}")
-    if net.lam > 0 and net.depth > 2:
-        raise InputError(f"lam must be 0 at depth {net.depth}: only depth 2 has a convex endpoint with λ > 0")
-    return net
+    alpha = one_real("alpha", net.alpha, lambda x: x > 0, "one number here")
+    lam = one_real("lam", net.lam, lambda x: x >= 0, "one number here")
+    if lam > 0:
+        check_convex(net.depth)
+    return DiagonalNetwork(alpha, lam, net.depth)
 
 
 def amp(
@@ -82,8 +85,12 @@ def amp(
     X, y = labelled_data(X, y)
     net = one_problem(net)
     iterations = integer("iterations", iterations, 1)
-    tol = float(real("tol", tol, lambda x: x > 0, "one number > 0"))
-    damping = float(real("damping", damping, lambda x: (x > 0) & (x <= 1), "one number in (0, 1]"))
+    tol = one_real("tol", tol, lambda x: x > 0, "one number > 0")
+    damping = one_real("damping", damping, lambda x: (x > 0) & (x <= 1), "one number in (0, 1]")
+    if net.lam == 0:
+        if len(X) == X.shape[1]:
+            raise InputError("X must not be square where lam is 0: message passing has no fixed point there")
+        check_rank(X)
     denoiser = denoiser_of(net, len(X) / X.shape[1])
     attempts: list[MessagePassing] = []
     with fitting_threads(X.size):
@@ -117,7 +124,7 @@ def iterate(
     n, d = X.shape
     delta = n / d
     w, r, b = np.zeros(d), np.zeros(n), 0.0
-    t = lam if lam > 0 else FIRST_THRESHOLD
+    t = lam if lam > 0 else float(denoiser.first_threshold(np.linalg.norm(y) / np.sqrt(n * delta)))
     rows, weights, done, stalled = [], [], False, False
     best, since = np.inf, 0
     runaway = 1e8 * max(1.0, float(np.linalg.norm(y)))

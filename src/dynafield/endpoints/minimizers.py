@@ -11,11 +11,11 @@ from dynafield.endpoints.interpolation import interpolate
 from dynafield.endpoints.lasso import lasso_path
 from dynafield.errors import InputError, SolveError
 from dynafield.numerics.threads import fitting_threads
-from dynafield.problem.checks import concrete, labelled_data, same_shape
+from dynafield.problem.checks import labelled_data, same_shape, untraced
 from dynafield.problem.networks import DiagonalNetwork, Network
 from dynafield.records.text import as_html, as_text, show
 
-__all__ = ["Minimizer", "basis_pursuit", "check_rank", "minimizer"]
+__all__ = ["Minimizer", "basis_pursuit", "check_convex", "check_rank", "minimizer"]
 
 RANK = 1e-10
 """Smallest singular value, relative to the largest, of data that count as of full rank."""
@@ -40,7 +40,7 @@ class Minimizer:
         """What it shows of itself."""
         return [
             ("case", self.case, ""),
-            ("w", show(self.w), f"{np.sum(self.w[..., :] != 0)} of {self.w.size} not zero"),
+            ("w", show(self.w), f"{np.sum(self.w != 0)} of {self.w.size} not zero"),
             ("residual", show(self.residual, 3), "of the conditions, relative"),
             ("gap", show(self.gap, 3), "duality gap or stationarity, relative"),
         ]
@@ -62,9 +62,7 @@ def minimizer(X: Any, y: Any, net: Network) -> Minimizer:
     X, y = labelled_data(X, y)
     if not isinstance(net, DiagonalNetwork):
         raise InputError(f"net must be a DiagonalNetwork, got {type(net).__name__}")
-    for name, value in (("alpha", net.alpha), ("lam", net.lam)):
-        if concrete(value) is None:
-            raise InputError(f"{name} must be a plain number: minimizer is not traced by JAX")
+    untraced(alpha=net.alpha, lam=net.lam)
     with fitting_threads(X.size):
         return solve(X, y, net)
 
@@ -93,13 +91,18 @@ def stacked(case: str, rows: list[tuple[np.ndarray, float, float]], shape: tuple
 
 
 def penalized(X: np.ndarray, y: np.ndarray, lam: np.ndarray, depth: int) -> list[tuple]:
-    """The lasso; only at depth 2 does weight decay amount to a convex penalty."""
+    """The lasso."""
+    check_convex(depth)
+    return [(s.w, s.violation, s.gap) for s in lasso_path(X, y, lam)]
+
+
+def check_convex(depth: int) -> None:
+    """InputError unless weight decay amounts to a convex penalty."""
     if depth != 2:
         raise InputError(
             f"lam must be 0 at depth {depth}: with weight decay only depth 2 has a convex endpoint, "
             "deeper networks end where their path leads (use simulate)"
         )
-    return [(s.w, s.violation, s.gap) for s in lasso_path(X, y, lam)]
 
 
 def check_rank(X: Float[np.ndarray, "n d"]) -> None:

@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from dynafield.endpoints.denoisers import denoiser_of
-from dynafield.endpoints.message_passing import FIRST_THRESHOLD, one_problem
+from dynafield.endpoints.denoisers import MirrorProx, denoiser_of
+from dynafield.endpoints.message_passing import one_problem
 from dynafield.errors import InputError
-from dynafield.problem.checks import concrete, integer
+from dynafield.problem.checks import integer, one_real
 from dynafield.problem.mirror import MirrorMap
 from dynafield.problem.networks import DiagonalNetwork, Network
 from dynafield.problem.observation import Mixture, active_fraction, mirror_averages, soft_threshold_error
@@ -71,7 +71,8 @@ def recursion(case: str, depth: int, iterations: int, mixture: Mixture, delta, s
         return (jnp.sqrt((c_w + sigma**2) / delta), lam + b * t), (tau, t, b, c_w)
 
     tau = jnp.sqrt((mixture.second_moment + sigma**2) / delta)
-    t = jnp.where(lam > 0, lam, FIRST_THRESHOLD)
+    first = MirrorProx(MirrorMap(alpha, depth)).first_threshold(tau) if case == "interpolating" else 1.0
+    t = jnp.where(lam > 0, lam, first)
     return jax.lax.scan(step, (tau, t), None, length=iterations)[1]
 
 
@@ -80,16 +81,17 @@ def state_evolution(task: Task, net: Network, iterations: int = 200) -> StateEvo
     if not isinstance(task, Task):
         raise InputError(f"task must be a Task, got {type(task).__name__}")
     net = one_problem(net)
-    for name, value in (("delta", task.delta), ("sigma", task.sigma)):
-        if np.ndim(value):
-            raise InputError(f"{name} must be one number here, got an array of shape {np.shape(value)}")
-    if concrete(task.delta) == 1 and net.lam == 0:
+    delta = one_real("delta", task.delta, lambda x: x > 0, "one number here")
+    sigma = one_real("sigma", task.sigma, lambda x: x >= 0, "one number here")
+    if sigma == 0 and task.prior.second_moment == 0:
+        raise InputError("sigma must be > 0 where the prior is zero: there is nothing to pass messages about")
+    if delta == 1 and net.lam == 0:
         raise InputError("delta must not be 1 where lam is 0: there is no fixed point there")
     iterations = integer("iterations", iterations, 1)
-    case = denoiser_of(net, float(task.delta)).case
+    case = denoiser_of(net, delta).case
     weight, mean, std = task.prior.components
     kept = weight > 0
     mixture = Mixture(*(jnp.asarray(a[kept]) for a in (weight, mean, std)))
-    numbers = (jnp.asarray(float(x)) for x in (task.delta, task.sigma, net.alpha, net.lam))
+    numbers = (jnp.asarray(x) for x in (delta, sigma, net.alpha, net.lam))
     tau, t, b, c_w = (np.asarray(x) for x in recursion(case, net.depth, iterations, mixture, *numbers))
-    return StateEvolution(task, net, case, tau, t, b, c_w, c_w + float(task.sigma) ** 2)
+    return StateEvolution(task, net, case, tau, t, b, c_w, c_w + sigma**2)

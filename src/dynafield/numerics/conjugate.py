@@ -6,7 +6,7 @@ how exactly is said by weights on its entries.
 """
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 __all__ = ["solve_shared"]
 
@@ -24,11 +24,12 @@ def solve_shared(
     weight: Float[np.ndarray, "p d"],
     close: float,
     precondition: Float[np.ndarray, "p k"] | None = None,
-) -> Float[np.ndarray, "p d"]:
+) -> tuple[Float[np.ndarray, "p d"], Bool[np.ndarray, " p"]]:
     r"""\(X^\top r_p\), each until its error, \(\sqrt{\sum_i \mathrm{weight}_i e_i^2}\), is about `close`.
 
     The error left is estimated from the last two updates. Systems that are done leave the
-    products. `precondition` is the inverse of a diagonal close to the matrix.
+    products. `precondition` is the inverse of a diagonal close to the matrix. Also says which
+    systems were solved.
     """
     total = np.zeros_like(diagonal)
     residual = right.copy()
@@ -36,6 +37,7 @@ def solve_shared(
     direction = scaled.copy()
     power = np.vecdot(residual, scaled) + TINY
     going, last = np.arange(len(right)), None
+    solved = np.ones(len(right), bool)
     for _ in range(LONGEST):
         along = direction @ X
         bent = diagonal * along
@@ -63,7 +65,9 @@ def solve_shared(
         direction *= (new / power)[:, None]
         direction += scaled
         power = new
-    return total
+    else:
+        solved[going] = False
+    return total, solved
 
 
 def expected(size: np.ndarray, ratio: np.ndarray) -> np.ndarray:

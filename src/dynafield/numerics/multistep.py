@@ -90,7 +90,7 @@ class BackwardDifferences:
         below = self.table[self.rows[here], order] + correction
         return below, correction - self.table[self.rows[here], order + 1]
 
-    def between(self, row: int, correction: np.ndarray, times: np.ndarray) -> np.ndarray:
+    def inside(self, row: int, correction: np.ndarray, times: np.ndarray) -> np.ndarray:
         """The solution of the row-th of `rows` at times inside the step just made."""
         index = self.rows[row]
         order, step = int(self.order[index]), self.step[index]

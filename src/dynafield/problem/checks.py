@@ -15,10 +15,12 @@ __all__ = [
     "index_of",
     "integer",
     "labelled_data",
+    "one_real",
     "real",
     "real_matrix",
     "real_vector",
     "same_shape",
+    "untraced",
 ]
 
 
@@ -85,6 +87,22 @@ def real(name: str, value: Any, ok: Callable[[Any], Any], allowed: str) -> Any:
     return array
 
 
+def one_real(name: str, value: Any, ok: Callable[[Any], Any], allowed: str) -> float:
+    """One number with `ok`, known now, as a float."""
+    untraced(**{name: value})
+    checked = real(name, value, ok, allowed)
+    if np.ndim(checked):
+        raise InputError(f"{name} must be {allowed}, got an array of shape {np.shape(checked)}")
+    return float(checked)
+
+
+def untraced(**arguments: Any) -> None:
+    """InputError for arguments that JAX traces, where they can be neither traced nor differentiated."""
+    for name, value in arguments.items():
+        if isinstance(value, Tracer):
+            raise InputError(f"{name} must be a plain number here: it is neither traced nor differentiated")
+
+
 def real_vector(name: str, value: Any, ok: Callable[[Any], Any], allowed: str):
     """A non-empty one-dimensional float64 array with `ok`."""
     checked = real(name, value, ok, allowed)
@@ -96,7 +114,10 @@ def real_vector(name: str, value: Any, ok: Callable[[Any], Any], allowed: str):
 def real_matrix(name: str, value: Any) -> np.ndarray:
     """A finite real matrix, or InputError."""
     try:
-        X = np.array(value, dtype=float)
+        raw = np.asarray(value)
+        if raw.dtype.kind not in "iuf":
+            raise TypeError
+        X = raw.astype(float)
     except (TypeError, ValueError):
         raise InputError(f"{name} must be a real matrix, got {type(value).__name__}") from None
     if X.ndim != 2 or X.size == 0:
@@ -118,12 +139,12 @@ def labelled_data(X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
-def integer(name: str, value: Any, minimum: int) -> int:
-    """A Python or NumPy integer of at least `minimum` (2.0 and True are refused)."""
-    allowed = f"an integer ≥ {minimum}"
+def integer(name: str, value: Any, minimum: int, maximum: int | None = None) -> int:
+    """A Python or NumPy integer within bounds (2.0 and True are refused)."""
+    allowed = f"an integer ≥ {minimum}" if maximum is None else f"an integer from {minimum} to {maximum}"
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
         raise InputError(f"{name} must be {allowed}, got {value!r}")
-    if value < minimum:
+    if value < minimum or (maximum is not None and value > maximum):
         raise InputError(f"{name} must be {allowed}, got {value}")
     return int(value)
 

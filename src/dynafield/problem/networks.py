@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
 from dynafield.errors import InputError
-from dynafield.problem.checks import concrete, integer, real
+from dynafield.problem.checks import concrete, integer, one_real, real
 from dynafield.problem.mirror import MirrorMap, log_cosh
 
 __all__ = ["DiagonalNetwork", "Network", "TruncatedDiagonalNetwork"]
@@ -119,10 +119,7 @@ class TruncatedDiagonalNetwork(Network):
 
     def __init__(self, alpha: Any, lam: Any = 0.0, depth: Any = 2, M: Any = 10.0):
         self.alpha, self.lam, self.depth = checked(alpha, lam, depth)
-        bound = real("M", M, lambda x: x > 0, "one finite number > 0")
-        if np.ndim(bound):
-            raise InputError(f"M must be one finite number > 0, got an array of shape {np.shape(bound)}")
-        self.M = float(bound)
+        self.M = one_real("M", M, lambda x: x > 0, "one finite number > 0")
 
     @property
     def truncation(self) -> Callable[[Any], tuple[Any, Any, Any]]:

@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 
 import equinox as eqx
 import numpy as np
-from jax.core import Tracer
 
 from dynafield.errors import InputError
-from dynafield.problem.checks import integer, real, real_vector
+from dynafield.problem.checks import integer, one_real, real_vector
 
 __all__ = [
     "Bernoulli",
@@ -40,19 +39,9 @@ class Components(NamedTuple):
     std: np.ndarray
 
 
-def number(name: str, value: Any, ok: Callable[[Any], Any], allowed: str) -> float:
-    """One real number, known now: a prior is not differentiated."""
-    checked = real(name, value, ok, allowed)
-    if np.ndim(checked):
-        raise InputError(f"{name} must be {allowed}, got an array of shape {np.shape(checked)}")
-    if isinstance(checked, Tracer):
-        raise InputError(f"{name} must be a plain number: priors are neither traced nor differentiated")
-    return float(checked)
-
-
 def probability(name: str, value: Any) -> float:
     """One number in [0, 1]."""
-    return number(name, value, lambda p: (p >= 0) & (p <= 1), "a probability in [0, 1]")
+    return one_real(name, value, lambda p: (p >= 0) & (p <= 1), "a probability in [0, 1]")
 
 
 def probabilities(name: str, value: Any, length: int) -> np.ndarray:
@@ -120,7 +109,7 @@ class Bernoulli(Prior):
 
     def __init__(self, p: Any, value: Any = 1.0):
         self.p = probability("p", p)
-        self.value = number("value", value, np.isfinite, "a finite number")
+        self.value = one_real("value", value, np.isfinite, "a finite number")
 
     def mixture(self) -> Components:
         """Two point masses."""
@@ -148,7 +137,7 @@ class Gaussian(Prior):
     std: float
 
     def __init__(self, std: Any = 1.0):
-        self.std = number("std", std, lambda s: s > 0, "a number > 0")
+        self.std = one_real("std", std, lambda s: s > 0, "a number > 0")
 
     def mixture(self) -> Components:
         """One Gaussian."""
@@ -163,7 +152,7 @@ class GaussBernoulli(Prior):
 
     def __init__(self, p: Any, std: Any = 1.0):
         self.p = probability("p", p)
-        self.std = number("std", std, lambda s: s > 0, "a number > 0")
+        self.std = one_real("std", std, lambda s: s > 0, "a number > 0")
 
     def mixture(self) -> Components:
         """A point mass and a Gaussian."""

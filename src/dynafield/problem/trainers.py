@@ -1,12 +1,8 @@
 """How a network is trained."""
 
 import dataclasses
-from typing import Any
 
-import numpy as np
-
-from dynafield.errors import InputError
-from dynafield.problem.checks import real
+from dynafield.problem.checks import one_real
 
 __all__ = ["GradientDescent", "GradientFlow", "Trainer"]
 
@@ -15,13 +11,13 @@ __all__ = ["GradientDescent", "GradientFlow", "Trainer"]
 class GradientFlow:
     r"""Continuous time, \((u, v)' = -\tfrac d2 \nabla L\) [eq:df_dln].
 
-    `tol` is the relative error allowed per unit of the integrator in w and in every u, v.
+    `tol` is the relative error of w as a vector, met to within a small factor at every time.
     """
 
     tol: float = 1e-6
 
     def __post_init__(self):
-        one_number("tol", self.tol, lambda x: (x >= 1e-12) & (x <= 1e-2), "one number from 1e-12 to 1e-2")
+        one_real("tol", self.tol, lambda x: (x >= 1e-12) & (x <= 1e-2), "one number from 1e-12 to 1e-2")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,13 +27,7 @@ class GradientDescent:
     step: float
 
     def __post_init__(self):
-        one_number("step", self.step, lambda x: x > 0, "one finite number > 0")
+        one_real("step", self.step, lambda x: x > 0, "one finite number > 0")
 
 
 Trainer = GradientFlow | GradientDescent
-
-
-def one_number(name: str, value: Any, ok: Any, allowed: str) -> None:
-    """InputError unless `value` is one number with `ok`."""
-    if np.ndim(real(name, value, ok, allowed)):
-        raise InputError(f"{name} must be {allowed}, got an array of shape {np.shape(value)}")

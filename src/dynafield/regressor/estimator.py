@@ -1,15 +1,16 @@
 """Sparse linear regression by training a diagonal network."""
 
+import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dynafield.errors import InputError
-from dynafield.problem.checks import real
+from dynafield.problem.checks import one_real
 from dynafield.problem.networks import DiagonalNetwork
-from dynafield.simulation.fit import train_to_end
+from dynafield.simulation.fit import train_one
 
 __all__ = ["DiagonalNetworkRegressor"]
 
@@ -22,14 +23,14 @@ class DiagonalNetworkRegressor(RegressorMixin, BaseEstimator):
     scaled to variance 1/d, so that `alpha`, `lam` and `t_max` mean what they mean in the theory.
 
     Parameters: `alpha`, initial scale of the layers; `lam`, weight decay; `depth`, number of
-    layers; `t_max`, training time, None to train until the weights stand still; `tol`, the
-    relative change of the weights, while time grows by a quarter, that counts as standing
-    still; `standardize`, whether columns are scaled to variance 1/d (if not, X is used as it
+    layers; `t_max`, training time, None to train until it has ended; `tol`, the relative
+    change of the weights, while time grows by a quarter and no layer grows any more, that
+    counts as the end; `standardize`, whether columns are scaled to variance 1/d (if not, X is used as it
     is); `fit_intercept`, whether X and y are centred and an intercept is fitted.
 
     After `fit`: ``coef_`` and ``intercept_``, the linear model in the units of X and y;
     ``t_`` and ``train_error_``, the mean squared residual along training; ``converged_``,
-    whether the weights stood still at the end; ``n_features_in_``, the number of columns.
+    whether training had ended by then; ``n_features_in_``, the number of columns.
     """
 
     def __init__(
@@ -61,7 +62,13 @@ class DiagonalNetworkRegressor(RegressorMixin, BaseEstimator):
         if self.standardize:
             spread = np.where(np.ptp(X, axis=0) > 0, X.std(axis=0), 0.0)
             scale = np.where(spread > 0, spread, 1.0) * np.sqrt(d)
-        done = train_to_end((X - centre) / scale, y - level, net, t_max, tol)
+        done = train_one((X - centre) / scale, y - level, net, t_max, tol)
+        if t_max is None and not done.converged:
+            warnings.warn(
+                f"training had not ended at t = {done.t[-1]:.3g}: give t_max, or a larger tol or alpha",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         self.coef_ = done.w / scale
         self.intercept_ = float(level - centre @ self.coef_)
         self.t_, self.train_error_, self.converged_ = done.t, done.train_error, done.converged
@@ -75,12 +82,12 @@ class DiagonalNetworkRegressor(RegressorMixin, BaseEstimator):
 
     def checked(self) -> tuple[DiagonalNetwork, float | None, float]:
         """Network, time and tolerance, or InputError."""
-        net = DiagonalNetwork(self.alpha, self.lam, self.depth)
-        numbers = {"alpha": net.alpha, "lam": net.lam}
-        numbers["tol"] = real("tol", self.tol, lambda x: (x >= 1e-9) & (x < 1), "one number from 1e-9 to 1")
-        if self.t_max is not None:
-            numbers["t_max"] = real("t_max", self.t_max, lambda x: x > 0, "one finite number > 0, or None")
-        for name, value in numbers.items():
-            if np.ndim(value):
-                raise InputError(f"{name} must be one number, got an array of shape {np.shape(value)}")
-        return net, numbers.get("t_max"), float(numbers["tol"])
+        net = DiagonalNetwork(
+            one_real("alpha", self.alpha, lambda x: x > 0, "one finite number > 0"),
+            one_real("lam", self.lam, lambda x: x >= 0, "one finite number ≥ 0"),
+            self.depth,
+        )
+        tol = one_real("tol", self.tol, lambda x: (x >= 1e-9) & (x < 1), "one number from 1e-9 to 1")
+        if self.t_max is None:
+            return net, None, tol
+        return net, one_real("t_max", self.t_max, lambda x: x > 0, "one finite number > 0, or None"), tol

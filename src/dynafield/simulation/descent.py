@@ -24,14 +24,15 @@ def descend(
     step: float,
     stops: Int[np.ndarray, " t"],
     observe: Callable[[int, np.ndarray, np.ndarray, np.ndarray], object],
-    between: Callable[[], None],
+    report: Callable[[float], None],
 ) -> dict[int, int]:
-    """Take the steps up to each of `stops` (increasing) and hand over the weights there.
+    """Take the steps up to each of `stops` (increasing) and hand over the weights and u², v² there.
 
-    Returns the networks that diverged, each with the step at which it did.
+    `report` is told after every step how much is done. Returns the networks that diverged,
+    each with the step at which it did.
     """
     depth, truncation = net.depth, net.truncation
-    rows, diverged = np.arange(len(u)), {}
+    rows, diverged, following = np.arange(len(u)), {}, 0
     u, v, shrink = u.copy(), v.copy(), 1.0 - 0.5 * step * lam[:, None]
 
     def layer(x):
@@ -40,27 +41,26 @@ def descend(
         return value, x ** (depth - 1) * slope
 
     limit = None
-    taken = 0
     with np.errstate(over="ignore", invalid="ignore"):
-        for index, stop in enumerate(stops):
-            while True:
-                (u_value, u_slope), (v_value, v_slope) = layer(u), layer(v)
-                w = (u_value - v_value) / depth
-                if taken == stop or not len(rows):
-                    break
-                gap = w @ data.X.T - data.y
-                size = np.einsum("pk,pk->p", gap, gap)
-                if limit is None:
-                    limit = DIVERGED * (np.max(size) + np.sum(data.y**2))
-                good = size <= limit
-                if not good.all():
-                    diverged |= {int(row): taken for row in rows[~good]}
-                    rows, u, v, shrink = rows[good], u[good], v[good], shrink[good]
-                    continue
-                g = gap @ data.X * (0.5 * step / delta)
-                u, v = shrink * u - u_slope * g, shrink * v + v_slope * g
-                taken += 1
-                between()
-            for row, one, squares in zip(rows, w, np.sum(u**2, 1) + np.sum(v**2, 1), strict=True):
-                observe(int(row), np.array([index]), one[None], squares[None])
+        for taken in range(int(stops[-1]) + 1):
+            (u_value, u_slope), (v_value, v_slope) = layer(u), layer(v)
+            w = (u_value - v_value) / depth
+            gap = w @ data.X.T - data.y
+            size = np.einsum("pk,pk->p", gap, gap)
+            limit = DIVERGED * float(np.max(size) + np.sum(data.y**2)) if limit is None else limit
+            good = size <= limit
+            if not good.all():
+                diverged |= {int(row): taken for row in rows[~good]}
+                rows, u, v, shrink, w, gap = (a[good] for a in (rows, u, v, shrink, w, gap))
+                u_slope, v_slope = u_slope[good], v_slope[good]
+            if not len(rows):
+                break
+            if taken == stops[following]:
+                squares = np.concatenate([u**2, v**2], axis=1)
+                for k, row in enumerate(rows.tolist()):
+                    observe(row, np.array([following]), w[[k]], squares[[k]])
+                following += 1
+            report(taken / max(1, int(stops[-1])))
+            g = gap @ data.X * (0.5 * step / delta)
+            u, v = shrink * u - u_slope * g, shrink * v + v_slope * g
     return diverged

@@ -1,5 +1,6 @@
 """Train one network on given data, to a time or until it has ended."""
 
+import dataclasses
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from dynafield.problem.networks import DiagonalNetwork
 from dynafield.simulation.data import reduce_rows
 from dynafield.simulation.flow import integrate
 
-__all__ = ["Fit", "train_to_end"]
+__all__ = ["Fit", "train_one"]
 
 RATIO = 1.25
 """Between the times at which the end is looked for."""
@@ -20,8 +21,8 @@ REACH = 1e15
 POINTS = 80
 """Times kept of training to a given time, over DECADES decades."""
 DECADES = 5
-RESTING = 1e-2
-"""How fast the layers may still shrink at the end, relative to free decay."""
+GROWING = 10.0
+"""How much the logarithm of any layer may still grow in as much time again, in units of the tolerance."""
 
 
 class Fit(NamedTuple):
@@ -33,50 +34,75 @@ class Fit(NamedTuple):
     converged: bool
 
 
-def train_to_end(
+def train_one(
     X: Float[np.ndarray, "n d"],
     y: Float[np.ndarray, " n"],
     net: DiagonalNetwork,
     t_max: float | None,
     tol: float,
 ) -> Fit:
-    """Gradient flow until `t_max`; for None until w changes by less than `tol` while time grows by 1/4.
+    """Gradient flow until `t_max`, or for None until it has ended.
 
-    With weight decay the layers must be at rest too: a network that has fitted its data
-    lazily stands still for long before it turns sparse.
+    Training has ended when w changes by less than `tol` while time grows by a quarter, and
+    no layer is still growing: between activations, and between the lazy fit and the sparse
+    end of a network with weight decay, the weights stand still too.
     """
     (n, d), depth = X.shape, net.depth
+    alpha, lam = float(net.alpha), float(net.lam)
+    times = schedule(X, y, net, t_max)
+    path = Path(np.zeros(d), [], False)
     with fitting_threads(X.size):
-        orthogonal = float(net.alpha) ** (2 * depth - 2) * np.sum(X**2) > 0.1 * n
-        data = reduce_rows(X, y, orthogonal=bool(orthogonal))
-        times = schedule(X, y, net, t_max)
-        w, squares, errors = np.zeros(d), np.inf, []
-        converged = False
+        data = reduce_rows(X, y, orthogonal=bool(alpha ** (2 * depth - 2) * np.sum(X**2) > 0.1 * n))
 
-        def observe(_, which, weights, sizes):
-            nonlocal w, squares, converged
-            for k, new, size in zip(which, weights, sizes, strict=True):
-                gap = data.X @ new - data.y
-                errors.append((gap @ gap + data.floor) / n)
-                still = np.linalg.norm(new - w) <= tol * np.linalg.norm(new)
-                shrinking = abs(size - squares) / (times[k] - times[k - 1]) if k else np.inf
-                resting = net.lam == 0 or shrinking <= RESTING * float(net.lam) * size
-                w, squares = new, size
-                converged = bool(k and still and resting)
-                if t_max is None and converged:
+        def observe(_, which, weights, squares):
+            for t, w, square in zip(times[which], weights, squares, strict=True):
+                gap = data.X @ w - data.y
+                path.errors.append((gap @ gap + data.floor) / n)
+                still = np.linalg.norm(w - path.w) <= tol * np.linalg.norm(w)
+                path.w = w
+                path.ended = bool(t > 0 and still) and at_rest(
+                    square, gap @ data.X * d / n, depth, lam, t, tol
+                )
+                if t_max is None and path.ended:
                     return False
             return True
 
-        start = np.full((1, d), float(net.alpha))
-        lam = np.array([float(net.lam)])
+        start = np.full((1, d), alpha)
         failed = integrate(
-            net, lam, start, start, data, n / d, min(1e-6, 0.1 * tol), times, observe, lambda: None
+            net, np.array([lam]), start, start, data, n / d, min(1e-6, 0.1 * tol), times, observe, ignore
         )
     if failed:
         raise SolveError(
             f"gradient flow could not be followed beyond t={failed[0]:.3g}: scale X and y to order one"
         )
-    return Fit(w, times[: len(errors)], np.array(errors), converged)
+    return Fit(path.w, times[: len(path.errors)], np.array(path.errors), path.ended)
+
+
+@dataclasses.dataclass
+class Path:
+    """Where training stands: last weights, errors so far, whether it has ended."""
+
+    w: np.ndarray
+    errors: list[float]
+    ended: bool
+
+
+def ignore(share: float) -> None:
+    """No progress is shown."""
+
+
+def at_rest(square: np.ndarray, g: np.ndarray, depth: int, lam: float, t: float, tol: float) -> bool:
+    """Whether no layer would grow in as much time again, and with weight decay none that matters shrinks.
+
+    A layer grows by the rate -μg - λ/2, or μg - λ/2 for v [eq:log_layers].
+    """
+    d = len(g)
+    speed = 0.5 * square ** (0.5 * (depth - 2))
+    rate = np.concatenate([-speed[:d] * g, speed[d:] * g]) - 0.5 * lam
+    if t * np.max(rate) > GROWING * tol:
+        return False
+    shrinking = np.sum(square * np.maximum(-rate, 0.0))
+    return bool(lam == 0 or shrinking <= np.sqrt(tol) * 0.5 * lam * np.sum(square))
 
 
 def schedule(X: np.ndarray, y: np.ndarray, net: DiagonalNetwork, t_max: float | None) -> np.ndarray:

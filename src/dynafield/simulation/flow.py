@@ -57,14 +57,14 @@ def integrate(
     tol: float,
     times: Float[np.ndarray, " t"],
     observe: Callable[[int, np.ndarray, np.ndarray, np.ndarray], bool | None],
-    between: Callable[[], None],
+    report: Callable[[float], None],
 ) -> dict[int, float]:
     """Follow the flow from (u, v) through `times` (increasing, from 0 on).
 
-    `observe(row, indices, w, squares)` receives the weights of a network and
-    \\(\\|u\\|^2 + \\|v\\|^2\\) at some of the times, and may answer False to leave it there;
-    `between` is called after every step. Returns the networks whose step became too small, each with
-    the time it had reached.
+    `observe(row, indices, w, squares)` receives the weights of a network and its u², v² at
+    some of the times, and may answer False to leave it there; `report` is told after every
+    step how much is done. Returns the networks whose step became too small, each with the
+    time it had reached.
     """
     layers, decay, tol = Layers(net, u, v), 0.5 * lam, SHARE * tol
     past = BackwardDifferences(layers.start, *first_step(layers, decay, data, delta, tol))
@@ -84,11 +84,17 @@ def integrate(
         going = deliver(layers, past, correction, made, times, following, observe)
         factor, order = choose(past, line, correction, np.where(np.isfinite(error), error, np.inf), made, tol)
         past.move(np.where(made[:, None], correction, 0.0), made, factor, order)
-        stuck = past.step[past.rows] < SMALLEST * past.t[past.rows] + 1e-290
+        stuck = going & (past.step[past.rows] < SMALLEST * past.t[past.rows] + 1e-290)
         dead |= {int(row): float(past.t[row]) for row in past.rows[stuck]}
         past.rows = past.rows[going & ~stuck]
-        between()
+        report(share_done(past.t, times))
     return dead
+
+
+def share_done(t: np.ndarray, times: np.ndarray) -> float:
+    """How much of the way lies behind, as steps go: in the logarithm of time."""
+    first = max(1e-6 * times[-1], 1e-290)
+    return float(np.mean(np.log1p(np.minimum(t, times[-1]) / first)) / np.log1p(times[-1] / first))
 
 
 def gradient(w: np.ndarray, data: Reduced, delta: float) -> np.ndarray:
@@ -96,7 +102,9 @@ def gradient(w: np.ndarray, data: Reduced, delta: float) -> np.ndarray:
     return (w @ data.X.T - data.y) @ data.X / delta
 
 
-def first_step(layers, decay, data, delta, tol) -> tuple[np.ndarray, np.ndarray]:
+def first_step(
+    layers: Layers, decay: np.ndarray, data: Reduced, delta: float, tol: float
+) -> tuple[np.ndarray, np.ndarray]:
     """The slope at the start, and a step so small that its error is far below the tolerance."""
     here = layers.state(layers.start)
     g = gradient(here.w, data, delta)
@@ -107,7 +115,9 @@ def first_step(layers, decay, data, delta, tol) -> tuple[np.ndarray, np.ndarray]
     return slope, 0.1 * np.sqrt(tol) * min(1.0, np.sqrt(tol) * 100) / np.maximum(fastest, 1e-300)
 
 
-def linearize(layers, past, decay, data, delta) -> tuple[Linear, np.ndarray]:
+def linearize(
+    layers: Layers, past: BackwardDifferences, decay: np.ndarray, data: Reduced, delta: float
+) -> tuple[Linear, np.ndarray]:
     """Residuals and derivatives of the step's equations at the extrapolated point x."""
     x, psi, c, guess = past.predict()
     d, c, decay = x.shape[1] // 2, c[:, None], decay[:, None]
@@ -130,7 +140,9 @@ def own_slope(speed_slope: Any, push: np.ndarray) -> np.ndarray:
     return 1.0 + speed_slope * push
 
 
-def newton(layers, past, decay, data, delta, tol) -> tuple[Linear, np.ndarray]:
+def newton(
+    layers: Layers, past: BackwardDifferences, decay: np.ndarray, data: Reduced, delta: float, tol: float
+) -> tuple[Linear, np.ndarray]:
     r"""The correction of the extrapolated point, by one Newton step [eq:flow_newton].
 
     One is enough: what it leaves is the square of the correction, and the correction is
@@ -148,7 +160,9 @@ def newton(layers, past, decay, data, delta, tol) -> tuple[Linear, np.ndarray]:
     lazy = None
     if data.strength is not None:
         lazy = 1.0 / (1.0 + c / delta * np.min(stiff, axis=1)[:, None] * data.strength)
-    pulled = solve_shared(data.X, stiff * c / delta, right, weight, CLOSE, lazy) / delta
+    pulled, solved = solve_shared(data.X, stiff * c / delta, right, weight, CLOSE, lazy)
+    pulled /= delta
+    line = line._replace(good=line.good & solved)
     u_move = -(line.u_gap + c * here.u.speed * pulled) / line.u_own
     v_move = -(line.v_gap - c * here.v.speed * pulled) / line.v_own
     return line, guess + np.concatenate([u_move, v_move], axis=1)
@@ -162,7 +176,14 @@ def norm(line: Linear, change: np.ndarray, tol: float) -> np.ndarray:
     return np.sqrt(layers + np.vecdot(moved, moved) / d / line.size**2) / tol
 
 
-def choose(past, line, correction, error, made, tol) -> tuple[np.ndarray, np.ndarray]:
+def choose(
+    past: BackwardDifferences,
+    line: Linear,
+    correction: np.ndarray,
+    error: np.ndarray,
+    made: np.ndarray,
+    tol: float,
+) -> tuple[np.ndarray, np.ndarray]:
     """Factor of the step and next order of each solution, from the errors of neighbouring orders."""
     order = past.order[past.rows]
     same = np.maximum(error, 1e-10) ** (-1.0 / (order + 1))
@@ -182,16 +203,24 @@ def choose(past, line, correction, error, made, tol) -> tuple[np.ndarray, np.nda
     return np.where(change, gain, factor), np.where(change, order + np.array([0, -1, 1])[best], order)
 
 
-def deliver(layers, past, correction, made, times, following, observe) -> np.ndarray:
+def deliver(
+    layers: Layers,
+    past: BackwardDifferences,
+    correction: np.ndarray,
+    made: np.ndarray,
+    times: np.ndarray,
+    following: np.ndarray,
+    observe: Callable[[int, np.ndarray, np.ndarray, np.ndarray], bool | None],
+) -> np.ndarray:
     """Hand over what lies inside the steps just made; answers which solutions go on."""
     going = np.ones(len(past.rows), bool)
     ends = past.t[past.rows] + past.step[past.rows]
     for row in np.flatnonzero(made).tolist():
         index = past.rows[row]
-        until = np.searchsorted(times, ends[row], side="right")
+        until = int(np.searchsorted(times, ends[row], side="right"))
         if until > following[index]:
-            which = np.arange(following[index], until)
-            x = past.between(row, correction[row], times[which])
+            which = np.arange(int(following[index]), until)
+            x = past.inside(row, correction[row], times[which])
             going[row] = observe(int(index), which, layers.state(x).w, layers.squares(x)) is not False
             following[index] = until
             going[row] &= until < len(times)

@@ -17,6 +17,10 @@ SPREAD = (0.5, 2.0)
 """What d times the variance of a sampler's entries must lie between: chance keeps it closer to 1."""
 
 
+CENTRE = 0.5
+"""What √d times their mean must stay below in size."""
+
+
 class InputLaw(abc.ABC):
     """Where the matrix of inputs comes from."""
 
@@ -69,11 +73,11 @@ class Sampler(InputLaw):
         X = real_matrix("inputs, called with (rng, n, d),", self.function(rng, n, d))
         if X.shape != (n, d):
             raise InputError(f"inputs, called with (rng, {n}, {d}), must return that shape, got {X.shape}")
-        spread = d * float(np.mean(X**2))
-        if n * d >= 100 and not SPREAD[0] < spread < SPREAD[1]:
+        spread, centre = d * float(np.mean(X**2)), np.sqrt(d) * float(np.mean(X))
+        if n * d >= 100 and not (SPREAD[0] < spread < SPREAD[1] and abs(centre) < CENTRE):
             raise InputError(
-                "inputs must have mean 0 and variance 1/d: "
-                f"its entries have d · mean square = {spread:.3g}, not 1"
+                "inputs must have mean 0 and variance 1/d: its entries have "
+                f"√d · mean = {centre:.3g}, not 0, or d · mean square = {spread:.3g}, not 1"
             )
         return X
 

@@ -61,8 +61,10 @@ class Layers:
         u, v = self.half(x[:, :d], self.u_sign), self.half(x[:, d:], self.v_sign)
         return State(u.value - v.value, u, v)
 
-    def squares(self, x: Float[np.ndarray, "p m"]) -> Float[np.ndarray, " p"]:
-        r"""\(\|u\|^2 + \|v\|^2\)."""
+    def squares(self, x: Float[np.ndarray, "p m"]) -> Float[np.ndarray, "p m"]:
+        """u² and v², entry by entry."""
         d = x.shape[1] // 2
         grown = np.exp(2 * x)
-        return np.sum(grown[:, :d] * np.abs(self.u_sign) + grown[:, d:] * np.abs(self.v_sign), axis=1)
+        grown[:, :d] *= np.abs(self.u_sign)
+        grown[:, d:] *= np.abs(self.v_sign)
+        return grown

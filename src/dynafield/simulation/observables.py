@@ -38,25 +38,26 @@ class Observables:
         self.residuals: Any = empty(times, n) if residuals else None
         self.weights: Any = empty(times, d) if weights else None
         self.stopped_at = empty()
-        self.taken = 0
 
     def take(self, row: int, which: np.ndarray, w: np.ndarray, squares: np.ndarray) -> None:
-        """Weights of one network at some of the times, with \\(\\|u\\|^2 + \\|v\\|^2\\)."""
+        """Weights and u², v² of one network at some of the times; beyond the last, weights are final only."""
         n, d = self.data.X.shape
+        self.w[row] = w[-1]
+        kept = which < self.train_error.shape[1]
+        which, w, squares = which[kept], w[kept], squares[kept]
+        total = np.sum(squares, axis=1)
         gap = w @ self.reduced.X.T - self.reduced.y
         self.train_error[row, which] = (np.einsum("tk,tk->t", gap, gap) + self.reduced.floor) / n
         miss = w - self.w_star
         self.test_error[row, which] = np.einsum("td,td->t", miss, miss) / d + self.data.sigma**2
-        self.loss[row, which] = 0.5 * self.train_error[row, which] + 0.5 * self.lam[row] / d * squares
+        self.loss[row, which] = 0.5 * self.train_error[row, which] + 0.5 * self.lam[row] / d * total
         self.norm[row, which] = np.sqrt(np.einsum("td,td->t", w, w) / d)
-        self.w[row] = w[-1]
         if self.coordinates is not None:
             self.coordinates[row, which] = w[:, self.chosen]
         if self.residuals is not None:
             self.residuals[row, which] = w @ self.data.X.T - self.data.y
         if self.weights is not None:
             self.weights[row, which] = w
-        self.taken += len(which)
 
     def stripped(self) -> "Observables":
         """Without the data, which need not be kept or sent between processes."""

@@ -30,15 +30,18 @@ class Runs(Record):
     norm: Any = quantity("root mean square of w", over=CURVE)
     w: Any = quantity("final weights", over=("run", "feature"))
     w_star: Any = quantity("targets", over=("run", "feature"), swept=False)
+    run: Any = quantity("which of the runs asked for", False, over=("run",), swept=False)
     stopped_at: Any = quantity("time at which training failed, NaN where it did not", False, over=("run",))
     coordinates: Any = quantity(
         "weights of the chosen coordinates", over=(*CURVE, "coordinate"), optional=True
     )
+    coordinate: Any = quantity("the chosen ones", False, over=("coordinate",), swept=False, optional=True)
     residuals: Any = quantity("Xw - y", over=(*CURVE, "sample"), optional=True)
     weights: Any = quantity("all weights at all times", over=(*CURVE, "feature"), optional=True)
     trainer: Trainer = GradientFlow()
     inputs: str = "gaussian"
     targets: str = "proportions"
+    start: str = "alpha"
     n: int = 0
     seed: int = 0
     asked: int = 0
@@ -57,6 +60,11 @@ class Runs(Record):
     def complete(self) -> bool:
         """Whether all runs asked for are here (Ctrl-C may have ended them early)."""
         return self.seeds == self.asked
+
+    @property
+    def status(self) -> np.ndarray:
+        """Of every network, "finished" or "failed" (see `stopped_at`)."""
+        return np.where(np.isnan(self.stopped_at), "finished", "failed")
 
     def mean(self, name: str) -> Float[np.ndarray, "..."]:
         """A curve averaged over runs."""
@@ -86,7 +94,7 @@ class Runs(Record):
     def facts(self) -> dict[str, Any]:
         """Trainer, inputs, targets, sizes and seed."""
         trainer = {f"trainer_{k}": v for k, v in dataclasses.asdict(self.trainer).items()}
-        names = ("inputs", "targets", "n", "seed", "asked")
+        names = ("inputs", "targets", "start", "n", "seed", "asked")
         return {"trainer": type(self.trainer).__name__, **trainer, **{k: getattr(self, k) for k in names}}
 
     @classmethod
@@ -105,13 +113,16 @@ class Runs(Record):
             else GradientDescent(float(facts["trainer_step"]))
         )
         numbers = {name: int(facts[name]) for name in ("n", "seed", "asked")}
-        return {"trainer": trainer, "inputs": facts["inputs"], "targets": facts["targets"], **numbers}
+        texts = {name: str(facts[name]) for name in ("inputs", "targets", "start")}
+        return {"trainer": trainer, **texts, **numbers}
 
     def rows(self) -> list[tuple[str, str, str]]:
         """What the runs show of themselves."""
         told = super().rows()
         runs = f"{self.seeds} runs" + ("" if self.complete else f" of {self.asked} asked for")
-        size = f"n={self.n} d={self.d} {self.inputs} inputs, targets {self.targets}, {runs}, seed {self.seed}"
+        given = "" if self.start == "alpha" else ", u(0) and v(0) given in place of α"
+        size = f"n={self.n} d={self.d} {self.inputs} inputs, targets {self.targets}{given}, {runs}"
+        size += f", seed {self.seed}"
         told[2:2] = [("data", size, ""), ("trainer", repr(self.trainer), "")]
         last = [
             (f"final {name}", show(self.mean(name)[..., -1], 6), "mean over runs at the last time")

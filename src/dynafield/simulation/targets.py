@@ -18,13 +18,13 @@ Draw = Callable[[Prior, int, np.random.Generator], Float[np.ndarray, " d"]]
 def proportions(prior: Prior, d: int, rng: np.random.Generator) -> Float[np.ndarray, " d"]:
     """Each component of the prior in its exact share of d (to one entry), in random order.
 
-    Entries within a Gaussian component are independent draws.
+    Shares that are not whole are rounded by systematic sampling, without bias. Entries
+    within a Gaussian component are independent draws.
     """
     weight, mean, std = prior.components
-    share = weight * d
-    counts = np.floor(share + 1e-9).astype(int)
-    short = np.argsort(counts - share, kind="stable")[: d - counts.sum()]
-    counts[short] += 1
+    ends = np.round(np.cumsum(weight / weight.sum()) * d, 9)
+    ends = np.floor(ends + rng.uniform(0.0, 1.0 - 1e-9)).astype(int)
+    counts = np.diff(np.concatenate([[0], ends]))
     which = rng.permutation(np.repeat(np.arange(len(weight)), counts))
     return mean[which] + std[which] * rng.standard_normal(d)
 

@@ -1,0 +1,123 @@
+"""What a simulation is to do, checked before anything is drawn."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dynafield.errors import InputError
+from dynafield.problem.checks import integer, one_real, real_vector, same_shape, untraced
+from dynafield.problem.networks import Network
+from dynafield.problem.task import Task
+from dynafield.problem.trainers import GradientDescent, Trainer
+from dynafield.simulation.inputs import InputLaw, read_inputs
+from dynafield.simulation.targets import Draw, read_targets
+
+__all__ = ["Plan", "make_plan"]
+
+TIMES = 100
+"""Times at which curves are kept unless the user says otherwise, over DECADES decades."""
+DECADES = 5
+
+
+class Plan(NamedTuple):
+    """Everything a run needs but its seed."""
+
+    task: Task
+    net: Network
+    alpha: np.ndarray
+    lam: np.ndarray
+    shape: tuple[int, ...]
+    n: int
+    d: int
+    law: InputLaw
+    targets: str
+    draw: Draw
+    trainer: Trainer
+    t: np.ndarray
+    end: float
+    start: tuple[np.ndarray, np.ndarray] | None
+    coordinates: np.ndarray
+    residuals: bool
+    weights: bool
+
+
+def make_plan(
+    task, net, t_max, d, t_eval, trainer, inputs, targets, start, coordinates, residuals, weights
+) -> Plan:
+    """Everything checked before anything is drawn."""
+    if not (isinstance(task, Task) and isinstance(net, Network)):
+        raise InputError(
+            "the first argument must be a Task and the second a network, "
+            f"got {type(task).__name__} and {type(net).__name__}"
+        )
+    if not isinstance(trainer, Trainer):
+        raise InputError(f"trainer must be GradientFlow() or GradientDescent(step), got {trainer!r}")
+    for name, value in dict(delta=task.delta, sigma=task.sigma).items():
+        if np.ndim(value):
+            raise InputError(f"{name} must be one number in simulate (α and λ may be arrays), got {value!r}")
+    untraced(delta=task.delta, sigma=task.sigma, alpha=net.alpha, lam=net.lam)
+    if d is not None:
+        d = integer("d", d, 1)
+    law, n, d = read_inputs(inputs, float(task.delta), d)
+    shape = same_shape(alpha=net.alpha, lam=net.lam)
+    alpha, lam = (np.broadcast_to(np.asarray(x, float), shape).ravel() for x in (net.alpha, net.lam))
+    chosen = np.zeros(0, int)
+    if np.size(coordinates):
+        chosen = np.array([integer("coordinates", i, 0, d - 1) for i in np.atleast_1d(coordinates).tolist()])
+    name, draw = read_targets(targets, d)
+    return Plan(
+        task, net, alpha, lam, shape, n, d, law, name, draw, trainer,
+        *read_times(t_max, t_eval, trainer), read_start(start, shape, d, net),
+        chosen, bool(residuals), bool(weights),
+    )  # fmt: skip
+
+
+def read_times(t_max: Any, t_eval: Any, trainer: Trainer) -> tuple[np.ndarray, float]:
+    """The times at which curves are kept, increasing, multiples of the step of a discrete trainer."""
+    end = one_real("t_max", t_max, lambda x: x > 0, "one finite number > 0")
+    step = trainer.step if isinstance(trainer, GradientDescent) else None
+    if step is not None:
+        multiples("t_max", np.array([end]), step)
+    if t_eval is None:
+        t = np.concatenate([[0.0], end * np.logspace(-DECADES, 0, TIMES)])
+        return (t if step is None else np.unique(np.round(t / step)) * step), end
+    t = np.array(real_vector("t_eval", t_eval, lambda x: x >= 0, "times ≥ 0, increasing"))
+    if np.any(np.diff(t) <= 0):
+        bad = int(np.argmax(np.diff(t) <= 0))
+        raise InputError(f"t_eval must increase, got {t[bad]:g} before {t[bad + 1]:g}")
+    if t[-1] > end * (1 + 1e-12):
+        raise InputError(f"t_eval must not go beyond t_max = {end:g}, got {t[-1]:g}")
+    if step is not None:
+        multiples("t_eval", t, step)
+    return t, end
+
+
+def multiples(name: str, t: np.ndarray, step: float) -> None:
+    """InputError unless every time is a multiple of the step."""
+    count = np.round(t / step)
+    off = np.abs(t - count * step) > 1e-9 * np.maximum(t, step)
+    if off.any():
+        low = np.floor(t[off][0] / step)
+        raise InputError(
+            f"{name} must be a multiple of the step {step:g}, got {t[off][0]:.17g}: "
+            f"{low * step:g} and {(low + 1) * step:g} are near"
+        )
+
+
+def read_start(start: Any, shape: tuple[int, ...], d: int, net: Network) -> tuple | None:
+    """Given u(0) and v(0), as vectors."""
+    if start is None:
+        return None
+    if shape:
+        raise InputError("alpha and lam must be single numbers when start is given")
+    try:
+        u, v = start
+    except (TypeError, ValueError):
+        raise InputError(f"start must be a pair of vectors u(0), v(0), got {type(start).__name__}") from None
+    pair = []
+    for name, given in (("u(0)", u), ("v(0)", v)):
+        vector = real_vector(f"start {name}", given, np.isfinite, f"a vector of {d} finite numbers")
+        if len(vector) != d:
+            raise InputError(f"start {name} must have d = {d} entries, got {len(vector)}")
+        pair.append(np.array(vector))
+    return tuple(pair)
