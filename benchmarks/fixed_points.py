@@ -1,4 +1,4 @@
-"""`make bench`: every timing side by side with its baseline, in one run, into docs/benchmarks.md."""
+"""Fixed points and rates against SciPy."""
 
 import os
 import subprocess

@@ -18,7 +18,7 @@ MAY_IMPORT = {
     "problem": BASE | {"numerics"},
     "records": BASE | {"problem"},
     "figures": BASE | {"records", "problem"},
-    "datasets": BASE | {"numerics"},
+    "datasets": BASE | {"problem"},
     **{engine: BASE | {"numerics", "problem", "records", "figures"} for engine in ENGINES},
     "regressor": BASE | {"problem", "simulation"},
     "studies": BASE | {"numerics", "problem", "records", "datasets"} | ENGINES,

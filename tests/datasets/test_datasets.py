@@ -162,6 +162,11 @@ def test_a_download_happens_on_request_only_and_once(archive, tmp_path, monkeypa
         datasets.tcga_pancan()
     assert not (tmp_path / "cache").exists()
     assert np.array_equal(datasets.tcga_pancan(download=True).X, X)
+    (kept,) = (tmp_path / "cache").iterdir()
+    kept.write_bytes(b"damaged")
+    with pytest.raises(df.FileError, match=r"damaged or changed; tcga_pancan\(download=True\)"):
+        datasets.tcga_pancan()
+    assert np.array_equal(datasets.tcga_pancan(download=True).X, X)
     server.shutdown()
     assert np.array_equal(datasets.tcga_pancan().X, X)
     assert [p.name for p in (tmp_path / "cache").iterdir()] == [f"{pancan.NAME}.tar.gz"]
@@ -210,17 +215,17 @@ FLAT = np.column_stack([GOOD, np.full(4, 0.1)])
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: datasets.design(GOOD, 5, 2, 0), "n must be an integer from 1 to 4, got 5"),
-        (lambda: datasets.design(GOOD, 1, 2, 0), "n must be at least 2"),
+        (lambda: datasets.design(GOOD, 5, 2, 0), "n must be an integer from 2 to 4, got 5"),
+        (lambda: datasets.design(GOOD, 1, 2, 0), "n must be an integer from 2 to 4, got 1"),
         (lambda: datasets.design(GOOD, 2, 0, 0), "d must be an integer from 1 to 3, got 0"),
         (lambda: datasets.design(GOOD, 2, 2, -1), "seed must be"),
         (lambda: datasets.design(FLAT, 2, 2, 0), r"got 1 \(the first is column 3\)"),
         (lambda: datasets.design(GOOD * np.nan, 2, 2, 0), "X must be finite"),
         (lambda: datasets.whiten(GOOD[:1]), "at least 2 samples"),
-        (lambda: datasets.whiten(GOOD, 2), "from 1 to the rank 1 of centred X, got 2"),
+        (lambda: datasets.whiten(GOOD, 2), "components must be an integer from 1 to 1, got 2"),
         (lambda: datasets.whiten(np.ones((3, 3))), "constant columns only"),
         (lambda: datasets.varying(np.ones((3, 3))), "got 3 constant ones"),
-        (lambda: datasets.whiten(np.ones(3)), "samples × features"),
+        (lambda: datasets.whiten(np.ones(3)), "rows and columns"),
     ],
 )
 def test_bad_input_is_refused(call, message):

@@ -34,14 +34,19 @@ def tcga_pancan(source: str | Path | None = None, download: bool = False) -> Exp
     if source is not None:
         return read(Path(source))
     archive = cache() / f"{NAME}.tar.gz"
-    if not archive.is_file():
-        if not download:
-            raise FileError(
-                "tcga_pancan has not been downloaded: call tcga_pancan(download=True) once (about 70 MB), "
-                f"or give a local copy, tcga_pancan(source=...), of {URL}"
-            )
+    if download and not intact(archive):
         fetch(archive)
+    if not archive.is_file():
+        raise FileError(
+            "tcga_pancan has not been downloaded: call tcga_pancan(download=True) once (about 70 MB), "
+            f"or give a local copy, tcga_pancan(source=...), of {URL}"
+        )
     return read(archive)
+
+
+def intact(archive: Path) -> bool:
+    """Whether the archive is there and is the published one."""
+    return archive.is_file() and hashlib.sha256(archive.read_bytes()).hexdigest() == ARCHIVE_SHA256
 
 
 def cache() -> Path:
@@ -62,16 +67,18 @@ def fetch(archive: Path) -> None:
         downloader(URL, str(part), None)
         with zipfile.ZipFile(part) as outer:
             content = outer.read(f"{NAME}.tar.gz")
-    except Exception as error:  # networks fail in many ways, and so do half archives
+        check_archive(content, URL)
+        part.write_bytes(content)
+        part.replace(archive)
+    except FileError:
+        raise
+    except Exception as error:  # networks and disks fail in many ways, and so do half archives
         raise FileError(
             f"tcga_pancan could not be downloaded ({type(error).__name__}: {error}). Check the connection, "
             f"or fetch {URL} by other means and call tcga_pancan(source='that.zip')"
         ) from error
     finally:
         part.unlink(missing_ok=True)
-    check_archive(content, URL)
-    part.write_bytes(content)
-    part.replace(archive)
 
 
 def check_archive(content: bytes, where: Any) -> None:
@@ -79,7 +86,8 @@ def check_archive(content: bytes, where: Any) -> None:
     found = hashlib.sha256(content).hexdigest()
     if found != ARCHIVE_SHA256:
         raise FileError(
-            f"{where} does not hold the published {NAME}.tar.gz (sha256 {found[:12]}…): damaged or changed"
+            f"{where} does not hold the published {NAME}.tar.gz (sha256 {found[:12]}…): damaged or changed; "
+            "tcga_pancan(download=True) fetches it anew"
         )
 
 
@@ -121,10 +129,10 @@ def parse(data: Any, labels: Any, source: Path) -> Expression:
     try:
         table = pd.read_csv(data, index_col=0, dtype={0: str})
         classes = pd.read_csv(labels, index_col=0, dtype=str)
-    except (ValueError, pd.errors.ParserError) as error:
+        X = table.to_numpy(float)
+        label = classes.reindex(table.index).iloc[:, 0].to_numpy(str)
+    except (ValueError, IndexError, pd.errors.ParserError) as error:
         raise FileError(f"{source} does not hold the tables data.csv and labels.csv: {error}") from error
-    X = table.to_numpy(float)
-    label = classes.reindex(table.index).iloc[:, 0].to_numpy(str)
     counts = dict(zip(*(a.tolist() for a in np.unique(label, return_counts=True)), strict=True))
     facts = {
         "shape": (X.shape, (SAMPLES, GENES)),

@@ -6,32 +6,28 @@ import numpy as np
 from jaxtyping import Float
 
 from dynafield.errors import InputError
+from dynafield.problem.checks import integer, real_matrix
 
 __all__ = ["design", "varying", "whiten"]
 
 NEGLIGIBLE = 1e-10
-"""Spread of a column or component, relative to the largest, that counts as none."""
+"""Size of a component, relative to the largest, that counts as none."""
+CONSTANT = 1e-12
+"""Range of a column, relative to its largest entry, that counts as none: rounding."""
 
 
 def cohort(X: Any) -> np.ndarray:
     """A finite matrix of at least two samples, or InputError."""
-    try:
-        X = np.array(X, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError(f"X must be a real matrix, got {type(X).__name__}") from None
-    if X.ndim != 2 or X.shape[1] < 1:
-        raise InputError(f"X must be a matrix of samples × features, got shape {X.shape}")
+    X = real_matrix("X", X)
     if X.shape[0] < 2:
         raise InputError(f"X must have at least 2 samples, got {X.shape[0]}")
-    if not np.all(np.isfinite(X)):
-        row, column = (int(i) for i in np.argwhere(~np.isfinite(X))[0])
-        raise InputError(f"X must be finite, got {X[row, column]} at row {row}, column {column}")
     return X
 
 
 def spread(X: np.ndarray) -> np.ndarray:
     """Standard deviation of each column; exactly zero where it does not vary."""
-    return np.where(np.ptp(X, axis=0) > 0, np.std(X, axis=0), 0.0)
+    varies = np.ptp(X, axis=0) > CONSTANT * np.max(np.abs(X), axis=0)
+    return np.where(varies, np.std(X, axis=0), 0.0)
 
 
 def varying(X: Any) -> Float[np.ndarray, "n d"]:
@@ -57,17 +53,8 @@ def whiten(X: Any, components: int | None = None) -> Float[np.ndarray, "n d"]:
     rank = int(np.sum(s > NEGLIGIBLE * max(s[0], 1e-300))) if s[0] > 0 else 0
     if rank == 0:
         raise InputError("X must vary between samples, got constant columns only")
-    if components is None:
-        components = rank
-    if (
-        isinstance(components, bool)
-        or not isinstance(components, (int, np.integer))
-        or not 1 <= components <= rank
-    ):
-        raise InputError(
-            f"components must be an integer from 1 to the rank {rank} of centred X, got {components!r}"
-        )
-    return u[:, :components] * np.sqrt(len(X))
+    count = rank if components is None else integer("components", components, 1, rank)
+    return u[:, :count] * np.sqrt(len(X))
 
 
 def design(X: Any, n: int, d: int, seed: Any) -> Float[np.ndarray, "n d"]:
@@ -78,15 +65,9 @@ def design(X: Any, n: int, d: int, seed: Any) -> Float[np.ndarray, "n d"]:
     `seed` is an integer or a `numpy.random.Generator`.
     """
     X = cohort(X)
-    for name, value, most in (("n", n, X.shape[0]), ("d", d, X.shape[1])):
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 1 <= value <= most:
-            raise InputError(f"{name} must be an integer from 1 to {most}, got {value!r}")
-    if n < 2:
-        raise InputError(f"n must be at least 2, got {n}")
+    n, d = integer("n", n, 2, X.shape[0]), integer("d", d, 1, X.shape[1])
     if not isinstance(seed, np.random.Generator):
-        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-            raise InputError(f"seed must be an integer ≥ 0 or a Generator, got {seed!r}")
-        seed = np.random.default_rng(seed)
+        seed = np.random.default_rng(integer("seed", seed, 0))
     width = spread(X)
     if np.any(width == 0):
         still = np.flatnonzero(width == 0)
