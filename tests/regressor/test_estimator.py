@@ -30,6 +30,7 @@ def test_it_is_a_scikit_learn_estimator():
     assert skipped <= {"check_array_api_input"}, skipped
 
 
+@pytest.mark.slow
 def test_it_is_one_at_other_settings_too():
     check_estimator(Regressor(lam=0.01, depth=3, standardize=False))
 

@@ -62,6 +62,7 @@ def test_rates_are_continuous_across_the_pinch():
     assert np.all(bends < 20 * np.median(bends) + 1e-9)
 
 
+@pytest.mark.slow
 def test_small_scale_limits():
     still = df.Discrete([1.0, 2.0], [0.5, 0.5])
     limit = df.convergence_rate(df.Task(2.0, 0.0, still), NET(1.0)).small_alpha
