@@ -38,6 +38,7 @@ types: $(BIN)/.installed-dev
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 bench: $(BIN)/.installed-dev     ## timings against named baselines, written to docs/benchmarks.md
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	$(BIN)/python -m benchmarks.run
 
 docs: $(BIN)/.installed-dev      ## HTML documentation, readable offline, in docs/_build/html

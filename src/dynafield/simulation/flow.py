@@ -76,18 +76,19 @@ def integrate(
         following[:] = 1
         if len(times) == 1:
             return dead
-    while len(past.rows):
-        line, correction = newton(layers, past, decay[past.rows], data, delta, tol)
-        error = norm(line, correction, tol) * ERROR[past.order[past.rows]]
-        made = (error < 1.0) & line.good & (np.max(np.abs(correction), axis=1) < LONGEST_MOVE)
-        error = np.where(made | (error >= 1.0), error, np.inf)
-        going = deliver(layers, past, correction, made, times, following, observe)
-        factor, order = choose(past, line, correction, np.where(np.isfinite(error), error, np.inf), made, tol)
-        past.move(np.where(made[:, None], correction, 0.0), made, factor, order)
-        stuck = going & (past.step[past.rows] < SMALLEST * past.t[past.rows] + 1e-290)
-        dead |= {int(row): float(past.t[row]) for row in past.rows[stuck]}
-        past.rows = past.rows[going & ~stuck]
-        report(share_done(past.t, times))
+    with np.errstate(over="ignore", invalid="ignore"):  # of steps that are too long, and refused
+        while len(past.rows):
+            line, correction = newton(layers, past, decay[past.rows], data, delta, tol)
+            error = norm(line, correction, tol) * ERROR[past.order[past.rows]]
+            made = (error < 1.0) & line.good & (np.max(np.abs(correction), axis=1) < LONGEST_MOVE)
+            error = np.where(made | ((error >= 1.0) & np.isfinite(error)), error, np.inf)
+            going = deliver(layers, past, correction, made, times, following, observe)
+            factor, order = choose(past, line, correction, error, made, tol)
+            past.move(np.where(made[:, None], correction, 0.0), made, factor, order)
+            stuck = going & (past.step[past.rows] < SMALLEST * past.t[past.rows] + 1e-290)
+            dead |= {int(row): float(past.t[row]) for row in past.rows[stuck]}
+            past.rows = past.rows[going & ~stuck]
+            report(share_done(past.t, times))
     return dead
 
 

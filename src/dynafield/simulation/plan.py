@@ -42,9 +42,20 @@ class Plan(NamedTuple):
 
 
 def make_plan(
-    task, net, t_max, d, t_eval, trainer, inputs, targets, start, coordinates, residuals, weights
+    task: Any,
+    net: Any,
+    t_max: Any,
+    d: Any,
+    t_eval: Any,
+    trainer: Any,
+    inputs: Any,
+    targets: Any,
+    start: Any,
+    coordinates: Any,
+    residuals: Any,
+    weights: Any,
 ) -> Plan:
-    """Everything checked before anything is drawn."""
+    """The arguments of `simulate`, checked."""
     if not (isinstance(task, Task) and isinstance(net, Network)):
         raise InputError(
             "the first argument must be a Task and the second a network, "
@@ -67,7 +78,7 @@ def make_plan(
     name, draw = read_targets(targets, d)
     return Plan(
         task, net, alpha, lam, shape, n, d, law, name, draw, trainer,
-        *read_times(t_max, t_eval, trainer), read_start(start, shape, d, net),
+        *read_times(t_max, t_eval, trainer), read_start(start, shape, d),
         chosen, bool(residuals), bool(weights),
     )  # fmt: skip
 
@@ -104,7 +115,7 @@ def multiples(name: str, t: np.ndarray, step: float) -> None:
         )
 
 
-def read_start(start: Any, shape: tuple[int, ...], d: int, net: Network) -> tuple | None:
+def read_start(start: Any, shape: tuple[int, ...], d: int) -> tuple | None:
     """Given u(0) and v(0), as vectors."""
     if start is None:
         return None
