@@ -216,7 +216,10 @@ def test_simulate_reads_a_matrix(tmp_path):
 
 def test_ctrl_c_in_simulate_keeps_finished_runs(tmp_path):
     out = tmp_path / "runs.nc"
-    command = [*DYNAFIELD, "simulate", "--d", "60", "--seeds", "100000", "--t-max", "1", "--out", str(out)]
+    # started from the background, a process ignores Ctrl-C unless told not to
+    listen = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    options = ["simulate", "--d", "60", "--seeds", "100000", "--t-max", "1", "--out", str(out)]
+    command = [sys.executable, "-c", listen + DYNAFIELD[-1], *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     time.sleep(12.0)  # imports take a few seconds on a busy machine, a run a few milliseconds
     process.send_signal(signal.SIGINT)

@@ -258,7 +258,8 @@ def test_ctrl_c_with_processes_leaves_finished_runs(tmp_path):
     """Run 0 takes for ever; the others are done when the interruption comes."""
     script = tmp_path / "script.py"
     script.write_text(
-        "import time, warnings\n"
+        "import signal, time, warnings\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # the background may have turned it off
         "import dynafield as df\n"
         "warnings.simplefilter('ignore')\n"
         "def inputs(rng, n, d):\n"
