@@ -29,6 +29,8 @@ def test_readme_claims_match_the_numbers(capsys, tmp_path, monkeypatch):
     assert printed.startswith("interpolating 0.0618")
     assert " 0.3105" in printed
     assert "\n0.0525" in printed
+    assert "\n0.0608" in printed
+    assert " 0.0011" in printed
     plt.close("all")
 
 
