@@ -172,6 +172,7 @@ def test_arrays_broadcast_and_cases_mix():
     assert many.density(np.zeros(4)).shape == (2, 3, 4)
 
 
+@pytest.mark.slow
 def test_a_large_empirical_prior_fits_in_memory():
     """2,000 atoms at the quantiles of a Gaussian: they miss its tails, an error of order 1/n."""
     from scipy.stats import norm
