@@ -164,8 +164,8 @@ largest over all runs and seven times, and at t = 1000. Both sides use one threa
 {sweep()}
 
 The processes were started before; they use two cores, the baseline one. The aim was 20 times faster and no less
-accurate. On one core it is missed: products with 12 columns cost less than three times as much as with one, so that
-batching gains a factor of four or five, and at d = 500 bookkeeping in NumPy takes as long as the products.
+accurate. On one core it is missed: products with 12 columns cost about five times as much as with one, so that batching
+gains no more than a factor of two and a half, and at d = 500 bookkeeping in NumPy takes as long as the products.
 
 ### Grokking
 

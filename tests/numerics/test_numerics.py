@@ -1,5 +1,7 @@
 """Roots, Gaussian integrals and adapted averages, each against an independent value."""
 
+import math
+
 import jax
 import jax.numpy as jnp
 import mpmath as mp
@@ -9,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dynafield.numerics.averages import Curve, adapted_nodes, quadrature_error
+from dynafield.numerics.conjugate import solve_shared
 from dynafield.numerics.gaussian import interval_average, normal_tail, tail_square
+from dynafield.numerics.multistep import BackwardDifferences
 from dynafield.numerics.roots import bracketed_newton, newton_correction
 
 
@@ -137,3 +141,48 @@ def test_a_pole_near_zero_is_resolved_by_the_core():
     value = jnp.sum(nodes.weight / (nodes.s**2 + eps**2))
     exact = np.sqrt(np.pi / 2) / eps * float(mp.exp(eps**2 / 2) * mp.erfc(eps / mp.sqrt(2)))
     assert float(value) == pytest.approx(exact, rel=1e-12)
+
+
+def test_shared_systems_are_solved_to_what_was_asked():
+    rng = np.random.default_rng(0)
+    X, right = rng.standard_normal((30, 50)) / 7, rng.standard_normal((4, 30))
+    diagonal = rng.uniform(0, 1, (4, 50)) * np.array([[0.0], [1.0], [30.0], [1e3]])
+    systems = zip(diagonal, right, strict=True)
+    exact = np.stack([np.linalg.solve(np.eye(30) + (X * s) @ X.T, b) @ X for s, b in systems])
+    for close in (1e-3, 1e-8):
+        found, solved = solve_shared(X, diagonal, right, np.ones((4, 50)), close)
+        error = np.linalg.norm(found - exact, axis=1)
+        assert solved.all()
+        assert np.all(error < 3 * close)  # an estimate from two updates: within a small factor
+    inverse = 1 / np.diagonal(np.eye(30) + (X * 2.0) @ X.T)[None].repeat(4, 0)
+    again, _ = solve_shared(X, diagonal, right, np.ones((4, 50)), 1e-8, inverse)
+    np.testing.assert_allclose(again, exact, atol=3e-8)
+
+
+def test_a_system_that_is_not_solved_says_so(monkeypatch):
+    monkeypatch.setattr("dynafield.numerics.conjugate.LONGEST", 3)
+    X = np.random.default_rng(0).standard_normal((40, 40))
+    stiff = np.array([[0.0], [1e6]]) * np.ones((2, 40))
+    _, solved = solve_shared(X, stiff, np.ones((2, 40)), np.ones((2, 40)), 1e-10)
+    assert solved.tolist() == [True, False]
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 4, 5])
+def test_differences_follow_polynomials_exactly_through_changes_of_step(order):
+    """A polynomial of degree k is extrapolated, stepped, rescaled and read inside steps without error."""
+    poly = np.polynomial.Polynomial(np.linspace(1.0, -0.7, order + 1))
+    past = BackwardDifferences(np.zeros((1, 1)), np.zeros((1, 1)), np.array([0.1]))
+    values = [poly(2.0 - 0.1 * j) for j in range(order + 1)]
+    for j in range(order + 1):  # backward differences at t = 2
+        past.table[0, j, 0] = sum((-1) ** i * math.comb(j, i) * values[i] for i in range(j + 1))
+    past.t[:], past.order[:] = 2.0, order
+    for factor in (0.4, 2.5, 1.0, 3.0):
+        t, step = past.t[0], past.step[0]
+        x, psi, c, _ = past.predict()
+        assert x[0, 0] == pytest.approx(poly(t + step), rel=1e-10)
+        assert psi[0, 0] == pytest.approx(c[0] * poly.deriv()(t + step), rel=1e-9)  # no correction is needed
+        inside = past.inside(0, np.zeros(1), np.array([t + 0.3 * step, t + step]))
+        np.testing.assert_allclose(inside[:, 0], poly([t + 0.3 * step, t + step]), rtol=1e-10)
+        past.move(np.zeros((1, 1)), np.ones(1, bool), np.array([factor]), np.array([order]))
+        assert past.t[0] == t + step
+        assert past.step[0] == pytest.approx(factor * step)

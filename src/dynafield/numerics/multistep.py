@@ -86,9 +86,8 @@ class BackwardDifferences:
 
     def neighbours(self, correction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What the correction would be at one order less and one order more."""
-        here, order = np.arange(len(self.rows)), self.order[self.rows]
-        below = self.table[self.rows[here], order] + correction
-        return below, correction - self.table[self.rows[here], order + 1]
+        order = self.order[self.rows]
+        return self.table[self.rows, order] + correction, correction - self.table[self.rows, order + 1]
 
     def inside(self, row: int, correction: np.ndarray, times: np.ndarray) -> np.ndarray:
         """The solution of the row-th of `rows` at times inside the step just made."""

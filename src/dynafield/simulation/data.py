@@ -17,11 +17,6 @@ class Data(NamedTuple):
     w_star: Float[np.ndarray, " d"]
     sigma: float
 
-    @property
-    def delta(self) -> float:
-        """n/d."""
-        return self.X.shape[0] / self.X.shape[1]
-
 
 class Reduced(NamedTuple):
     r"""Rows with the same normal equations: \(X^\top X\) and \(X^\top y\) are those of the data.

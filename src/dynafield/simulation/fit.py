@@ -18,9 +18,8 @@ RATIO = 1.25
 """Between the times at which the end is looked for."""
 REACH = 1e15
 """Longest training, in units of the shortest time scale."""
-POINTS = 80
-"""Times kept of training to a given time, over DECADES decades."""
-DECADES = 5
+POINTS = 52
+"""Times kept of training to a given time: five decades."""
 GROWING = 10.0
 """How much the logarithm of any layer may still grow in as much time again, in units of the tolerance."""
 
@@ -108,7 +107,7 @@ def at_rest(square: np.ndarray, g: np.ndarray, depth: int, lam: float, t: float,
 def schedule(X: np.ndarray, y: np.ndarray, net: DiagonalNetwork, t_max: float | None) -> np.ndarray:
     """Times to look at, from 0: up to t_max, or from well below the first time scale without end."""
     if t_max is not None:
-        return np.concatenate([[0.0], t_max * np.logspace(-DECADES, 0, POINTS)])
+        return np.concatenate([[0.0], t_max * RATIO ** np.arange(1.0 - POINTS, 1.0)])
     n, d = X.shape
     alpha, depth = float(net.alpha), net.depth
     pull = float(np.max(np.abs(X.T @ y))) * d / n
