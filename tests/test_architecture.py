@@ -12,7 +12,7 @@ import dynafield
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "dynafield"
 ENGINES = {"dmft", "simulation", "theory", "endpoints"}
-BASE = {"errors", "version"}
+BASE = {"errors", "progress", "version"}
 MAY_IMPORT = {
     "numerics": BASE,
     "problem": BASE | {"numerics"},

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from dynafield.version import __version__
 
 if TYPE_CHECKING:
+    from dynafield.dmft.curves import Curves
+    from dynafield.dmft.solve import solve
     from dynafield.endpoints.message_passing import MessagePassing, amp
     from dynafield.endpoints.minimizers import Minimizer, basis_pursuit, minimizer
     from dynafield.endpoints.state_evolution import StateEvolution, state_evolution
@@ -38,6 +40,7 @@ __all__ = [
     "Bernoulli",
     "Components",
     "ConvergenceRate",
+    "Curves",
     "DiagonalNetwork",
     "DiagonalNetworkRegressor",
     "Discrete",
@@ -68,11 +71,14 @@ __all__ = [
     "load",
     "minimizer",
     "simulate",
+    "solve",
     "state_evolution",
     "tradeoff",
 ]
 
 HOMES = {
+    "dynafield.dmft.curves": ("Curves",),
+    "dynafield.dmft.solve": ("solve",),
     "dynafield.endpoints.message_passing": ("MessagePassing", "amp"),
     "dynafield.endpoints.minimizers": ("Minimizer", "basis_pursuit", "minimizer"),
     "dynafield.endpoints.state_evolution": ("StateEvolution", "state_evolution"),

@@ -287,7 +287,7 @@ def test_processes_give_the_same_numbers(sparse):
 
 
 def test_progress_is_shown_when_asked_and_silent_otherwise(sparse, capsys, monkeypatch):
-    monkeypatch.setattr("dynafield.simulation.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("dynafield.progress.PATIENCE", 0.0)
     quick(sparse)
     assert capsys.readouterr().err == ""
     quick(sparse, progress=True)

@@ -12,12 +12,12 @@ from dynafield.problem.checks import integer
 from dynafield.problem.networks import Network
 from dynafield.problem.task import Task
 from dynafield.problem.trainers import GradientDescent, GradientFlow, Trainer
+from dynafield.progress import Progress
 from dynafield.simulation.data import Data, Reduced, reduce_rows
 from dynafield.simulation.descent import descend
 from dynafield.simulation.flow import integrate
 from dynafield.simulation.observables import Observables
 from dynafield.simulation.plan import Plan, make_plan
-from dynafield.simulation.progress import Progress
 from dynafield.simulation.runs import Runs
 
 __all__ = ["simulate"]
@@ -67,7 +67,7 @@ def simulate(
     )
     count, seed = integer("seeds", seeds, 1), integer("seed", seed, 0)
     workers = min(count, integer("workers", workers, 1))
-    finished = train_all(plan, count, seed, workers, throw, Progress(count, progress))
+    finished = train_all(plan, count, seed, workers, throw, Progress("training", count, progress))
     runs = collect(plan, finished, count, seed)
     if throw:
         check_finished(runs)
@@ -86,7 +86,7 @@ def train_all(
         try:
             for run, seen in runs:
                 finished[run] = seen
-                progress.show(float(len(finished)))
+                show(progress, float(len(finished)))
                 if throw and np.any(np.isfinite(seen.stopped_at)):
                     break
         except KeyboardInterrupt:
@@ -97,13 +97,18 @@ def train_all(
     return finished
 
 
+def show(progress: Progress, done: float) -> None:
+    """Runs done, in the bar."""
+    progress.show(done, f"{int(done)}/{progress.count:.0f} runs")
+
+
 Numbered = Generator[tuple[int, Observables], None, None]
 
 
 def in_turn(plan: Plan, count: int, seed: int, progress: Progress) -> Numbered:
     """The runs one after the other."""
     for run in range(count):
-        yield run, train(plan, seed, run, lambda share, run=run: progress.show(run + share))
+        yield run, train(plan, seed, run, lambda share, run=run: show(progress, run + share))
 
 
 def at_once(plan: Plan, count: int, seed: int, workers: int) -> Numbered:

@@ -11,34 +11,35 @@ PATIENCE = 2.0
 
 
 class Progress:
-    """How many of several runs are done, on standard error."""
+    """How much of some work is done, on standard error."""
 
-    def __init__(self, count: int, wanted: bool | None):
+    def __init__(self, what: str, count: float, wanted: bool | None):
+        self.what = what
         self.count = count
         self.wanted = sys.stderr.isatty() if wanted is None else wanted
         self.bar: Any = None
         self.task: Any = None
         self.began = time.monotonic()
 
-    def show(self, done: float) -> None:
+    def show(self, done: float, words: str) -> None:
         """Bring the bar up to date; make one once there has been some waiting."""
         if not self.wanted or time.monotonic() - self.began < PATIENCE:
             return
         if self.bar is None:
             self.bar = self.make()
             self.bar.start()
-            self.task = self.bar.add_task("training", total=self.count, whole=0)
-        self.bar.update(self.task, completed=done, whole=int(done))
+            self.task = self.bar.add_task(self.what, total=self.count, words="")
+        self.bar.update(self.task, completed=done, words=words)
 
     def make(self) -> Any:
-        """The bar: runs finished, share done, time taken and left."""
+        """The bar: share done, words, time taken and left."""
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
         return Progress(
             TextColumn("{task.description}"),
             BarColumn(),
-            TextColumn("{task.fields[whole]}/{task.total:.0f} runs"),
+            TextColumn("{task.fields[words]}"),
             TimeElapsedColumn(),
             TextColumn("left"),
             TimeRemainingColumn(),

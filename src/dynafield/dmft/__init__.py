@@ -1,0 +1,1 @@
+"""The solver: dynamical mean-field theory of training."""

@@ -1,0 +1,90 @@
+r"""Responses as densities, from the matrices of weights that the marching works with.
+
+Row t of R holds \(R_w(t,s)\,ds\) node by node. At the edge of a block the density is exact to the
+order of the method, \(R_w(t,s) = \sum_{t_k > s} (RB^{-1})_{t,k}\, e^{\mu(t_k - s)}\); inside an
+earlier block the weight is divided by the node's own; inside t's own block, where weights are no
+density, the parabola through the edge and the diagonal, \(R_w(t,t) = E[\kappa]/\delta\) with slope
+\(\partial_s R_w = E[\kappa^2]/\delta - \mu E[\kappa]/\delta\), takes over [eq:dmft_density].
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from dynafield.dmft.kernels import Kernels
+from dynafield.numerics.collocation import Radau
+
+__all__ = ["Responses", "densities"]
+
+
+class Responses(NamedTuple):
+    """Densities R_w(t, s) and R_f(t, s) on the nodes, zero for s > t."""
+
+    R_w: Float[np.ndarray, "t t"]
+    R_f: Float[np.ndarray, "t t"]
+
+
+def integration(
+    rule: Radau, lengths: Float[np.ndarray, " b"], mu: float
+) -> tuple[Float[np.ndarray, "t t"], Float[np.ndarray, "t b"]]:
+    """B on all nodes (none for node 0), and the free motion of ψ = 1 from the start of each block."""
+    s, blocks = len(rule.nodes), len(lengths)
+    size = 1 + s * blocks
+    matrix, free = np.zeros((size, size)), np.zeros((size, blocks))
+    last, carried = np.zeros(size), np.zeros(blocks)
+    for b, h in enumerate(lengths):
+        rows = slice(1 + s * b, 1 + s * (b + 1))
+        grow = np.linalg.inv(np.eye(s) - mu * h * rule.weights)
+        carried[b] = 1.0
+        free[rows] = np.outer(grow @ np.ones(s), carried)
+        matrix[rows] = np.outer(grow @ np.ones(s), last)
+        matrix[rows, rows] = grow @ (h * rule.weights)
+        last, carried = matrix[rows][-1].copy(), free[rows][-1].copy()
+    return matrix, free
+
+
+def densities(
+    kernels: Kernels, rule: Radau, edges: Float[np.ndarray, " b"], t: Float[np.ndarray, " t"], mu: float
+) -> Responses:
+    """Both responses as densities on the nodes."""
+    size, s, lengths = kernels.nodes, len(rule.nodes), np.diff(edges)
+    weights = kernels.R[:size, :size]
+    matrix, free = integration(rule, lengths, mu)
+    inner = np.zeros_like(weights)
+    inner[1:, 1:] = np.linalg.solve(matrix[1:, 1:].T, weights[1:, 1:].T).T
+    at_edges = inner @ free
+    inverse = np.linalg.inv(np.eye(size) + weights)
+    later = np.repeat(np.arange(len(lengths)), s)
+    after = np.concatenate([[-1], later])[:, None] >= np.arange(len(lengths))
+    f_edges = np.where(after, inverse @ np.where(after, at_edges, 0.0), 0.0)
+    mean, square = kernels.moments[0, :size], kernels.moments[1, :size]
+    slope = square - mu * mean
+    share = np.concatenate([[1.0], np.outer(lengths, rule.weights[-1]).ravel()])
+    return Responses(
+        on_nodes(weights / share, at_edges, mean, slope, edges, t, s),
+        on_nodes((np.eye(size) - inverse) / share, f_edges, mean, slope + mean**2, edges, t, s),
+    )
+
+
+def on_nodes(
+    past: Float[np.ndarray, "t t"],
+    at_edges: Float[np.ndarray, "t b"],
+    diagonal: Float[np.ndarray, " t"],
+    slope: Float[np.ndarray, " t"],
+    edges: Float[np.ndarray, " b"],
+    t: Float[np.ndarray, " t"],
+    s: int,
+) -> Float[np.ndarray, "t t"]:
+    """A density on the nodes: weights for earlier blocks, edges where nodes are, a parabola within."""
+    density = np.tril(past)
+    density[0, 0] = diagonal[0]
+    for b in range(len(edges) - 1):
+        rows, edge = slice(1 + s * b, 1 + s * (b + 1)), 1 + s * b - 1
+        density[1 + s * b :, edge] = at_edges[1 + s * b :, b]
+        for i in range(rows.start, rows.stop):
+            width = t[i] - edges[b]
+            bend = (at_edges[i, b] - diagonal[i] + slope[i] * width) / width**2
+            gap = t[i] - t[rows.start : i + 1]
+            density[i, rows.start : i + 1] = diagonal[i] - slope[i] * gap + bend * gap**2
+    return density

@@ -1,0 +1,161 @@
+"""Independently scrambled replicas of a problem.
+
+Every replica is a complete self-consistent solution, so that their scatter contains the feedback
+of sampling errors through the kernels.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Float
+
+from dynafield.dmft.grid import LARGEST, Tolerance, march_adaptively, march_along
+from dynafield.dmft.kernels import Kernels
+from dynafield.dmft.march import Accuracy, March, Member, Problem, UnsettledError, make_member
+from dynafield.dmft.sampling import Sample, draw, strata
+from dynafield.errors import SolveError
+from dynafield.problem.priors import Components
+
+__all__ = ["Ensemble", "Plan", "Replica", "adaptive", "along", "principal", "run"]
+
+CHUNK = {"cpu": 1280, "gpu": 40960}
+"""Paths solved at once: what the caches of a processor hold, or what fills an accelerator."""
+TANGENTS = 0.125
+"""Share of the chunks whose paths carry tangents: responses scatter less than correlations."""
+KEPT = 2**14
+"""Paths kept per problem for the law of the weights."""
+
+
+class Plan(NamedTuple):
+    """How a problem is to be sampled and marched."""
+
+    components: Components
+    points: int
+    replicas: int
+    accuracy: Accuracy
+    stages: int
+    seed: int
+    memory: float
+
+
+@dataclasses.dataclass
+class Replica:
+    """A finished member: kernels, and some of its paths with their weights."""
+
+    kernels: Kernels
+    errors: Float[np.ndarray, "n t"]
+    target: Float[np.ndarray, " n"]
+    weight: Float[np.ndarray, " n"]
+
+
+@dataclasses.dataclass
+class Ensemble:
+    """Replicas of every problem on one grid, which ends early after a failure."""
+
+    edges: Float[np.ndarray, " b"]
+    replicas: list[list[Replica]]
+    points: int
+    failure: BaseException | None = None
+
+
+Report = Callable[[March], None]
+
+
+def run(
+    plan: Plan,
+    problems: list[Problem],
+    turns: list[Float[np.ndarray, "t t"]] | None,
+    march: Callable[[March], None],
+    capacity: int,
+) -> Ensemble:
+    """All replicas of all problems, as many at once as memory allows.
+
+    `turns` are the directions in which the noise of each problem is drawn [eq:dmft_rotation].
+    """
+    parts = strata(plan.components, plan.points)
+    size = bytes_of(sum(part.points for part in parts), capacity)
+    at_once = max(1, int(plan.memory / size))
+    tasks = [(p, r) for r in range(plan.replicas) for p in range(len(problems))]
+    found: dict[tuple[int, int], Replica] = {}
+    edges, failure = np.zeros(1), None
+    dims = capacity if turns is not None else LARGEST
+    for first in range(0, len(tasks), at_once):
+        group = tasks[first : first + at_once]
+        members = []
+        for p, r in group:
+            sample = draw(parts, dims, (plan.seed, r))
+            if turns is not None:
+                sample = rotated(sample, turns[p])
+            members.append(
+                make_member(
+                    problems[p], sample, capacity, chunk_size(), plan.stages, TANGENTS, plan.accuracy.smallest
+                )
+            )
+        one = March(members, plan.accuracy, plan.stages)
+        try:
+            march(one)
+        except (KeyboardInterrupt, SolveError, UnsettledError) as error:
+            failure = error
+        if failure is not None and found:
+            break
+        edges = np.array(one.edges)
+        keep = max(1, KEPT // plan.replicas)
+        found |= {task: finished(member, keep) for task, member in zip(group, members, strict=True)}
+        if failure is not None:
+            break
+    done = [[found[task] for task in tasks if task in found and task[0] == p] for p in range(len(problems))]
+    return Ensemble(edges, done, plan.points, failure)
+
+
+def chunk_size() -> int:
+    """Paths solved at once on the device in use."""
+    return CHUNK.get(jax.default_backend(), CHUNK["gpu"])
+
+
+def bytes_of(paths: int, capacity: int) -> float:
+    """Memory of one member, with the room its sweeps take."""
+    carrying = max(min(paths, chunk_size()), TANGENTS * paths)
+    return 8.0 * capacity * (4 * paths + 1.5 * carrying * capacity)
+
+
+def rotated(sample: Sample, turn: Float[np.ndarray, "t t"]) -> Sample:
+    """The same sample with its first normals along the given directions."""
+    k = len(turn)
+    normals = np.concatenate([turn @ sample.normals[:k], sample.normals[k:]])
+    return sample._replace(normals=normals)
+
+
+def principal(replicas: list[Replica]) -> Float[np.ndarray, "t t"]:
+    """Principal directions of the noise, as columns, largest first: the first Sobol coordinates are best."""
+    size = replicas[0].kernels.nodes
+    return np.linalg.svd(np.mean([r.kernels.F[:size, :size] for r in replicas], axis=0))[2].T
+
+
+def finished(member: Member, keep: int) -> Replica:
+    """Kernels and paths of a member, its device arrays given up."""
+    kernels = member.kernels
+    size, parts = kernels.nodes, []
+    for paths in member.chunks:
+        root = np.asarray(paths.root_weight)
+        used = root > 0
+        basis = np.asarray(paths.basis)[:size, used]
+        made = (kernels.F[:size, :size] @ basis) / root[used]
+        parts.append((made.T, np.asarray(paths.target)[used], root[used] ** 2 * member.problem.delta))
+        if sum(len(part[1]) for part in parts) >= keep:
+            break
+    errors, target, weight = (np.concatenate(column)[:keep] for column in zip(*parts, strict=True))
+    member.chunks = []
+    return Replica(kernels, errors, target, weight / np.sum(weight))
+
+
+def adaptive(t_max: float, tolerance: Tolerance, report: Report) -> Callable[[March], None]:
+    """A march that chooses its grid."""
+    return lambda march: march_adaptively(march, t_max, tolerance, report)
+
+
+def along(edges: Float[np.ndarray, " b"], report: Report) -> Callable[[March], None]:
+    """A march on a given grid."""
+    return lambda march: march_along(march, edges, report)

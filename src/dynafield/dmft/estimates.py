@@ -1,0 +1,51 @@
+"""Errors over time from replicas, each with an error bar: scatter of sampling and error of the time step."""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from dynafield.dmft.ensemble import Replica
+from dynafield.dmft.grid import defects
+from dynafield.dmft.kernels import Kernels
+from dynafield.dmft.march import Problem
+from dynafield.numerics.collocation import Radau, radau
+
+__all__ = ["Estimate", "estimate"]
+
+
+class Estimate(NamedTuple):
+    """Curves of one problem on the nodes."""
+
+    train_error: Float[np.ndarray, " t"]
+    test_error: Float[np.ndarray, " t"]
+    loss: Float[np.ndarray, " t"]
+    train_scatter: Float[np.ndarray, " t"]
+    test_scatter: Float[np.ndarray, " t"]
+    train_error_se: Float[np.ndarray, " t"]
+    test_error_se: Float[np.ndarray, " t"]
+
+
+def estimate(problem: Problem, replicas: list[Replica], stages: int) -> Estimate:
+    """Means over replicas, their standard errors, and the same with the error of the time step."""
+    size, rule = replicas[0].kernels.nodes, radau(stages)
+    test = np.array([problem.delta * np.sum(r.kernels.F[:size] ** 2, axis=1) for r in replicas])
+    train = np.array([problem.delta * np.sum(r.kernels.U[:size] ** 2, axis=1) for r in replicas])
+    square = np.array([problem.delta * r.kernels.moments[2, :size] for r in replicas])
+    loss = np.mean(train / 2 + problem.lam * square / 2, axis=0)
+    values = [np.mean(x, axis=0) for x in (train, test)]
+    scatter = [np.std(x, axis=0, ddof=1) / np.sqrt(len(replicas)) for x in (train, test)]
+    kernels = replicas[0].kernels
+    stepping = [time_error(problem.delta, kernels, rows[:size], rule) for rows in (kernels.U, kernels.F)]
+    total = [np.hypot(a, b) for a, b in zip(scatter, stepping, strict=True)]
+    return Estimate(*(*values, loss, *scatter, *total))
+
+
+def time_error(
+    delta: float, kernels: Kernels, rows: Float[np.ndarray, "k m"], rule: Radau
+) -> Float[np.ndarray, " t"]:
+    """Error in time of E = δ|row|² at the nodes, zero at t = 0: the smaller of both estimates."""
+    absolute, relative = defects(rule, rows, kernels.scale)
+    values, s = delta * np.sum(rows**2, axis=1), len(rule.nodes)
+    absolute = np.repeat(absolute, s) * delta * kernels.scale**2
+    return np.concatenate([[0.0], np.minimum(absolute, np.repeat(relative, s) * values[1:])])

@@ -1,0 +1,115 @@
+"""From a tolerance to a grid of time and a number of paths.
+
+A pilot with few paths chooses the grid. Replicas on that grid follow, with more and more points
+until their scatter is small enough; each round draws its noise along the principal directions that
+the one before found [eq:dmft_rotation].
+"""
+
+import dataclasses
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from dynafield.dmft.ensemble import Ensemble, Plan, adaptive, along, principal, run
+from dynafield.dmft.estimates import estimate
+from dynafield.dmft.grid import Tolerance, halved, room_for
+from dynafield.dmft.kernels import FAINT
+from dynafield.dmft.march import Accuracy, March, Problem, UnsettledError, room
+from dynafield.errors import SolveError
+from dynafield.problem.priors import Components
+
+__all__ = ["STAGES", "Order", "refine"]
+
+STAGES = 3
+"""Nodes per block."""
+PILOT = 512
+"""Points of the pilot."""
+FIRST = 2.0
+"""Points of the first replicas, divided by the tolerance."""
+REPLICAS = 6
+"""Independent samples, whose scatter is the error bar."""
+ROUNDS = 5
+"""Rounds of replicas before giving up."""
+TIME_SHARE = 0.4
+"""Share of the tolerance that the error in time may use."""
+SAMPLE_SHARE = 0.4
+"""Largest standard error, as a share of the tolerance."""
+RATE = 0.85
+"""Power of the number of points in the scatter."""
+
+
+class Order(NamedTuple):
+    """What was asked, checked."""
+
+    components: Components
+    problems: list[Problem]
+    shape: tuple[int, ...]
+    t_max: float
+    tolerance: Tolerance
+    points: int | None
+    edges: Float[np.ndarray, " b"] | None
+    seed: int
+    memory: float
+
+
+Report = Callable[[March, int, int], None]
+
+
+def refine(order: Order, report: Report) -> Ensemble:
+    """Solve to tolerance; a failure comes with what was solved before it."""
+    tolerance = order.tolerance
+    relative = 0.03 if tolerance.relative is None else tolerance.relative / 10
+    accuracy = Accuracy(tolerance.absolute / 20, relative)
+    pilot = Plan(order.components, PILOT, 2, accuracy, STAGES, order.seed, order.memory)
+    known = find_grid(order, pilot, lambda march: report(march, 0, PILOT))
+    plan = pilot._replace(points=order.points or first_points(tolerance), replicas=REPLICAS)
+    for number in range(1, ROUNDS + 1):
+        if known.failure is not None:
+            return known
+        march = along(known.edges, lambda march, n=number, p=plan.points: report(march, n, p))
+        turns = [principal(replicas) for replicas in known.replicas]
+        found = run(plan, order.problems, turns, march, room_for(known.edges, STAGES))
+        if isinstance(found.failure, UnsettledError) and order.edges is None:
+            along_halves = along(halved(known.edges), lambda march: report(march, 0, PILOT))
+            known = run(pilot, order.problems, None, along_halves, room_for(halved(known.edges), STAGES))
+            continue
+        if found.failure is not None:
+            return found if number == 1 else dataclasses.replace(known, failure=found.failure)
+        known = found
+        need = shortfall(order, known)
+        if order.points or need <= 1:
+            return known
+        plan = plan._replace(points=plan.points * 2 ** int(np.ceil(np.log2(need) / RATE)))
+    return dataclasses.replace(
+        known,
+        failure=SolveError(
+            f"tol={tolerance.absolute:g} is not met with {known.points} points per replica: take a larger tol"
+        ),
+    )
+
+
+def first_points(tolerance: Tolerance) -> int:
+    """A power of two near what a tolerance often needs."""
+    return int(np.clip(2 ** np.round(np.log2(FIRST / tolerance.absolute)), 256, 2**15))
+
+
+def find_grid(order: Order, pilot: Plan, report: Callable[[March], None]) -> Ensemble:
+    """The pilot, on its way choosing the grid unless it is given."""
+    share = order.tolerance.times(TIME_SHARE)
+    march = adaptive(order.t_max, share, report) if order.edges is None else along(order.edges, report)
+    return run(pilot, order.problems, None, march, room(30))
+
+
+def shortfall(order: Order, known: Ensemble) -> float:
+    """Largest standard error in units of what sampling may contribute."""
+    worst = 0.0
+    for problem, replicas in zip(order.problems, known.replicas, strict=True):
+        found = estimate(problem, replicas, STAGES)
+        unit = found.test_error[0]
+        pairs = (found.train_error, found.train_scatter), (found.test_error, found.test_scatter)
+        for value, error in pairs:
+            allowed = SAMPLE_SHARE * order.tolerance.allowed(value, unit) + FAINT**2 * unit
+            worst = max(worst, float(np.max(error / allowed)))
+    return worst

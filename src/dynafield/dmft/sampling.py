@@ -1,0 +1,112 @@
+r"""Sampled coordinates: scrambled Sobol points, every component of the prior with its exact weight.
+
+Few components are strata, each with a number of points in proportion to its weight, rounded to
+powers of two; many are drawn from one Sobol coordinate instead. A stratum that is symmetric about
+zero is sampled on one half only, since \((w, w^*, \eta) \to -(w, w^*, \eta)\) maps it to the other.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+from scipy.special import ndtri
+from scipy.stats import qmc
+
+from dynafield.problem.priors import Components
+
+__all__ = ["Sample", "draw", "strata"]
+
+STRATA = 8
+"""Up to so many components each have points of their own."""
+SMALLEST = 32
+"""Points of the smallest stratum."""
+OPEN = 2.0**-54
+"""Points are kept so far from 0 and 1."""
+
+
+class Stratum(NamedTuple):
+    """A part of the prior with its own points: weight, number of points, and its components."""
+
+    weight: float
+    points: int
+    components: Components
+
+    @property
+    def constant(self) -> bool:
+        """Whether it is one point mass."""
+        return len(self.components.weight) == 1 and self.components.std[0] == 0
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether it is one component about zero."""
+        return len(self.components.weight) == 1 and self.components.mean[0] == 0
+
+
+class Sample(NamedTuple):
+    """Targets and weights of the paths, and standard normals, one column per path.
+
+    Any leading share 1/2^k of the columns is a smaller sample of the same kind.
+    """
+
+    target: Float[np.ndarray, " n"]
+    weight: Float[np.ndarray, " n"]
+    normals: Float[np.ndarray, "t n"]
+
+
+def strata(components: Components, points: int) -> list[Stratum]:
+    """How about `points` points are shared out."""
+    weight, mean, std = components
+    kept = weight > 0
+    weight, mean, std = weight[kept], mean[kept], std[kept]
+    if len(weight) > STRATA:
+        order = np.argsort(mean)
+        return [Stratum(1.0, power_of_two(points), Components(weight[order], mean[order], std[order]))]
+    return [
+        Stratum(
+            float(w),
+            power_of_two(max(points * np.sqrt(w), SMALLEST)),
+            Components(np.ones(1), np.array([m]), np.array([s])),
+        )
+        for w, m, s in zip(weight, mean, std, strict=True)
+    ]
+
+
+def power_of_two(x: float) -> int:
+    """The power of two next to x, on a logarithmic scale."""
+    return int(2 ** np.round(np.log2(x)))
+
+
+def draw(parts: list[Stratum], dims: int, seed: tuple[int, ...]) -> Sample:
+    """One scrambled sample with `dims` normals per path."""
+    drawn = [one(part, dims, (*seed, k)) for k, part in enumerate(parts)]
+    rank = np.concatenate([np.arange(part.points) / part.points for part in parts])
+    order = np.argsort(rank, kind="stable")
+    return Sample(
+        np.concatenate([d.target for d in drawn])[order],
+        np.concatenate([d.weight for d in drawn])[order],
+        np.concatenate([d.normals for d in drawn], axis=1)[:, order],
+    )
+
+
+def one(part: Stratum, dims: int, seed: tuple[int, ...]) -> Sample:
+    """The points of one stratum."""
+    engine = qmc.Sobol(dims if part.constant else dims + 1, rng=np.random.default_rng(seed))
+    uniform = engine.random(part.points).T
+    if part.symmetric:
+        uniform[0] *= 0.5
+    uniform = np.clip(uniform, OPEN, 1 - OPEN)
+    weight = np.full(part.points, part.weight / part.points)
+    if part.constant:
+        return Sample(np.full(part.points, part.components.mean[0]), weight, ndtri(uniform))
+    target = targets(part.components, uniform[0])
+    exact = np.sum(part.components.weight * (part.components.mean**2 + part.components.std**2))
+    return Sample(target * np.sqrt(exact / np.mean(target**2)), weight, ndtri(uniform[1:]))
+
+
+def targets(components: Components, uniform: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+    """w* by one uniform number: which component, and where in it."""
+    weight, mean, std = components
+    edges = np.concatenate([[0.0], np.cumsum(weight)])
+    which = np.clip(np.searchsorted(edges, uniform, side="right") - 1, 0, len(weight) - 1)
+    inside = np.clip((uniform - edges[which]) / weight[which], OPEN, 1 - OPEN)
+    return mean[which] + std[which] * ndtri(inside)

@@ -1,0 +1,193 @@
+"""The learning curve of the infinite network."""
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from dynafield.dmft.curves import Curves
+from dynafield.dmft.densities import densities
+from dynafield.dmft.ensemble import Ensemble, Replica
+from dynafield.dmft.estimates import estimate
+from dynafield.dmft.grid import Tolerance, nodes_of
+from dynafield.dmft.layers import growth
+from dynafield.dmft.march import March, Problem, UnsettledError
+from dynafield.dmft.refine import STAGES, Order, refine
+from dynafield.errors import InputError, SolveError
+from dynafield.numerics.collocation import radau
+from dynafield.problem.checks import integer, one_real, real_vector, same_shape, untraced
+from dynafield.problem.networks import DiagonalNetwork, Network
+from dynafield.problem.task import Task
+from dynafield.problem.trainers import GradientFlow
+from dynafield.progress import Progress
+
+__all__ = ["solve"]
+
+MEMORY = 2.0
+"""Gigabytes used at most, unless told otherwise."""
+
+
+def solve(
+    task: Task,
+    net: Network,
+    t_max: Any,
+    tol: float = 1e-3,
+    rtol: float | None = None,
+    trainer: Any = GradientFlow(),  # noqa: B008 - immutable
+    paths: int | None = None,
+    grid: Any = None,
+    seed: int = 0,
+    throw: bool = True,
+    memory_gb: float | None = None,
+    progress: bool | None = None,
+) -> Curves:
+    r"""Training and test error, kernels and law of the weights from t = 0 to `t_max` [eq:dmft_dln].
+
+    `tol` bounds the error of both curves at every time, in units of \(E_{test}(0) = \rho^2 +
+    \sigma^2\); with `rtol` their relative error too. Blocks of time and sampled paths are chosen
+    to meet it; `grid` (ends of blocks, from 0 to t_max) and `paths` (points per replica) fix them
+    instead. Arrays of δ, σ, α, λ are solved together, on one grid.
+
+    A failure raises SolveError with the time reached; with `throw=False` what is solved comes
+    back, and `status` says why it ended. So does Ctrl-C.
+    """
+    order = checked(task, net, t_max, tol, rtol, trainer, paths, grid, seed, memory_gb)
+    with Progress("solving", 1.0, progress) as bar:
+        known = refine(order, lambda march, number, points: show(bar, order.t_max, march, number, points))
+    status = "finished"
+    if known.failure is not None:
+        failure = explained(known.failure)
+        if throw or len(known.edges) < 2:
+            raise failure
+        status = "interrupted" if isinstance(failure, KeyboardInterrupt) else str(failure)
+    return collect(task, net, order, known, status)
+
+
+def show(bar: Progress, t_max: float, march: March, number: int, points: int) -> None:
+    """Round, time, blocks and points, in the bar; each round counts half of what is left."""
+    share = np.log1p(march.time) / np.log1p(t_max)
+    words = f"t = {march.time:.4g}, {len(march.edges) - 1} blocks, {points} points per replica"
+    bar.show(1 - 0.5 ** (number + share), words)
+
+
+def explained(failure: BaseException) -> BaseException:
+    """A failure in words for the user."""
+    if isinstance(failure, UnsettledError):
+        return SolveError(
+            f"the iteration for the kernels did not converge {failure}: take a grid of shorter blocks"
+        )
+    return failure
+
+
+def checked(
+    task: Task,
+    net: Network,
+    t_max: Any,
+    tol: float,
+    rtol: float | None,
+    trainer: Any,
+    paths: int | None,
+    grid: Any,
+    seed: int,
+    memory_gb: float | None,
+) -> Order:
+    """The arguments, or InputError."""
+    if not isinstance(net, DiagonalNetwork):
+        raise InputError(f"net must be a DiagonalNetwork, got {type(net).__name__}, which has no mirror map")
+    if not isinstance(trainer, GradientFlow):
+        raise InputError(f"trainer must be GradientFlow() in solve, got {trainer!r}")
+    numbers = dict(delta=task.delta, sigma=task.sigma, alpha=net.alpha, lam=net.lam)
+    untraced(**numbers)
+    shape = same_shape(**numbers)
+    columns = [np.broadcast_to(np.asarray(v, float), shape).ravel() for v in numbers.values()]
+    rows = np.stack(columns, axis=1).tolist()
+    problems = [Problem(*row, depth=net.depth) for row in rows]
+    if task.prior.second_moment == 0 and any(p.sigma == 0 for p in problems):
+        raise InputError("task must have targets or noise: E_test(0) = ρ² + σ² is zero, nothing is learnt")
+    end = one_real("t_max", t_max, lambda x: (x > 0) & np.isfinite(x), "one finite number > 0")
+    tol = one_real("tol", tol, lambda x: (x >= 1e-6) & (x <= 0.1), "one number from 1e-6 to 0.1")
+    if rtol is not None:
+        rtol = one_real("rtol", rtol, lambda x: (x >= 1e-4) & (x <= 1), "one number from 1e-4 to 1")
+    if paths is not None:
+        paths = integer("paths", paths, 64, 2**22)
+    memory = MEMORY if memory_gb is None else memory_gb
+    memory = one_real("memory_gb", memory, lambda x: x > 0, "one number > 0")
+    edges = None if grid is None else checked_grid(grid, end)
+    return Order(
+        task.prior.components,
+        problems,
+        shape,
+        end,
+        Tolerance(tol, rtol),
+        paths,
+        edges,
+        integer("seed", seed, 0),
+        memory * 1e9,
+    )
+
+
+def checked_grid(grid: Any, t_max: float) -> Float[np.ndarray, " b"]:
+    """Ends of blocks from 0 to t_max, or InputError."""
+    allowed = "a list of increasing times from 0 to t_max, the ends of blocks"
+    edges = np.array(real_vector("grid", grid, np.isfinite, allowed))
+    if len(edges) < 2 or edges[0] != 0 or np.any(np.diff(edges) <= 0) or not np.isclose(edges[-1], t_max):
+        raise InputError(
+            f"grid must be {allowed}, got {edges[0]:g} … {edges[-1]:g} with {len(edges)} entries"
+        )
+    return edges
+
+
+def collect(task: Task, net: Network, order: Order, ensemble: Ensemble, status: str) -> Curves:
+    """The ensemble as one result, parameter axes first."""
+    t = nodes_of(ensemble.edges, STAGES)
+    pairs = list(zip(order.problems, ensemble.replicas, strict=True))
+    found = [estimate(problem, replicas, STAGES) for problem, replicas in pairs]
+    kernels = [two_time(problem, replicas, ensemble.edges, t) for problem, replicas in pairs]
+    laws = [sampled(replicas) for replicas in ensemble.replicas]
+
+    def stacked(parts: list[Any]) -> Any:
+        return np.stack(parts).reshape(*order.shape, *parts[0].shape)
+
+    names = ("train_error", "test_error", "train_error_se", "test_error_se", "loss")
+    return Curves(
+        task,
+        net,
+        t=t,
+        **{name: stacked([getattr(one, name) for one in found]) for name in names},
+        **{name: stacked([one[name] for one in kernels]) for name in kernels[0]},
+        **{name: stacked([one[name] for one in laws]) for name in laws[0]},
+        edges=ensemble.edges,
+        t_max=order.t_max,
+        tol=order.tolerance.absolute,
+        rtol=order.tolerance.relative,
+        points=ensemble.points,
+        replicas=len(ensemble.replicas[0]),
+        seed=order.seed,
+        status=status,
+    )
+
+
+def two_time(
+    problem: Problem, replicas: list[Replica], edges: Float[np.ndarray, " b"], t: Float[np.ndarray, " t"]
+) -> dict[str, np.ndarray]:
+    """The four kernels on the nodes, averaged over replicas."""
+    size, parts = len(t), []
+    for replica in replicas:
+        kernels = replica.kernels
+        F, U = kernels.F[:size], kernels.U[:size]
+        response = densities(kernels, radau(STAGES), edges, t, growth(problem.depth, problem.lam))
+        correlation = problem.delta * F @ F.T - problem.sigma**2
+        parts.append((correlation, problem.delta * U @ U.T, response.R_w, response.R_f))
+    means = (np.mean(part, axis=0) for part in zip(*parts, strict=True))
+    return dict(zip(("C_w", "C_f", "R_w", "R_f"), means, strict=True))
+
+
+def sampled(replicas: list[Replica]) -> dict[str, np.ndarray]:
+    """Weights of the kept paths, with targets, weights and replicas."""
+    count = len(replicas)
+    return {
+        "paths": np.concatenate([r.errors + r.target[:, None] for r in replicas]),
+        "path_target": np.concatenate([r.target for r in replicas]),
+        "path_weight": np.concatenate([r.weight / count for r in replicas]),
+        "path_replica": np.repeat(np.arange(count), [len(r.target) for r in replicas]),
+    }
