@@ -32,12 +32,15 @@ if TYPE_CHECKING:
     from dynafield.regressor.estimator import DiagonalNetworkRegressor
     from dynafield.simulation.runs import Runs
     from dynafield.simulation.simulate import simulate
+    from dynafield.studies.comparison import Comparison, compare
     from dynafield.theory.fixed_points import FixedPoint, fixed_point
+    from dynafield.theory.lazy import LazyCurves, lazy_curves
     from dynafield.theory.rates import ConvergenceRate, convergence_rate
     from dynafield.theory.tradeoffs import Tradeoff, tradeoff
 
 __all__ = [
     "Bernoulli",
+    "Comparison",
     "Components",
     "ConvergenceRate",
     "Curves",
@@ -53,6 +56,7 @@ __all__ = [
     "GradientDescent",
     "GradientFlow",
     "InputError",
+    "LazyCurves",
     "MessagePassing",
     "Minimizer",
     "Network",
@@ -66,8 +70,10 @@ __all__ = [
     "__version__",
     "amp",
     "basis_pursuit",
+    "compare",
     "convergence_rate",
     "fixed_point",
+    "lazy_curves",
     "load",
     "minimizer",
     "simulate",
@@ -100,7 +106,9 @@ HOMES = {
     "dynafield.regressor.estimator": ("DiagonalNetworkRegressor",),
     "dynafield.simulation.runs": ("Runs",),
     "dynafield.simulation.simulate": ("simulate",),
+    "dynafield.studies.comparison": ("Comparison", "compare"),
     "dynafield.theory.fixed_points": ("FixedPoint", "fixed_point"),
+    "dynafield.theory.lazy": ("LazyCurves", "lazy_curves"),
     "dynafield.theory.rates": ("ConvergenceRate", "convergence_rate"),
     "dynafield.theory.tradeoffs": ("Tradeoff", "tradeoff"),
 }

@@ -14,6 +14,8 @@ def load(path: str | Path) -> Record:
     """The result saved at `path`, of the public class the file names."""
     data = files.read(path)
     kind = getattr(dynafield, str(data.attrs["kind"]), None)
+    if data.attrs["kind"] == "Comparison":
+        raise FileError(f"{path} holds the table of a comparison: open it with xarray.open_dataset")
     if not (isinstance(kind, type) and issubclass(kind, Record)):
         raise FileError(
             f"{path} holds a {data.attrs['kind']!r}, written by dynafield {data.attrs['dynafield_version']}, "

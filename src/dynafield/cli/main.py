@@ -1,4 +1,4 @@
-"""`dynafield limit`, `rate`, `simulate` and `reproduce`."""
+"""`dynafield solve`, `compare`, `limit`, `rate`, `simulate` and `reproduce`."""
 
 import hashlib
 import os
@@ -6,7 +6,7 @@ import platform
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -72,10 +72,8 @@ def check_places(out: Path | None, plot: Path | None) -> None:
         raise InputError(f"plot must end in {', '.join(PICTURES)}, got {str(plot)!r}")
 
 
-def deliver(
-    record: "Record", names: tuple[str, ...], json: bool, out: Path | None, plot: Path | None
-) -> None:
-    """Save, draw and print a result as asked."""
+def keep(record: Any, out: Path | None, plot: Path | None) -> None:
+    """Save and draw a result as asked."""
     if out is not None:
         typer.echo(f"saved {record.save(out)}", err=True)
     if plot is not None:
@@ -84,10 +82,97 @@ def deliver(
         mpl.use("Agg")
         record.plot().figure.savefig(plot, dpi=160)
         typer.echo(f"drew {plot}", err=True)
-    emit(record, names, as_text=not json)
+
+
+def deliver(
+    record: "Record",
+    names: tuple[str, ...],
+    json: bool,
+    out: Path | None,
+    plot: Path | None,
+    times: Any = None,
+) -> None:
+    """Save, draw and print a result as asked."""
+    keep(record, out, plot)
+    emit(record, names, as_text=not json, times=times)
 
 
 Plot = Annotated[Path | None, typer.Option("--plot", help="Draw the result to this file (png, pdf, svg).")]
+
+
+Time = Annotated[float, typer.Option("--t-max", help="Training time.")]
+Tolerance = Annotated[
+    float, typer.Option("--tol", help="Error of both curves, in units of the test error at t = 0.")
+]
+Evaluate = Annotated[str | None, typer.Option("--t-eval", help=f"Times to print. {LIST}")]
+
+
+def times_of(text: str | None) -> Any:
+    """Times from their text; one number is a list too."""
+    import numpy as np
+
+    return None if text is None else np.atleast_1d(numbers("t_eval", text))
+
+
+@app.command()
+def solve(
+    delta: Delta = "0.5",
+    sigma: Sigma = "0.1",
+    alpha: Alpha = "0.5",
+    lam: Lam = "0",
+    depth: Depth = 2,
+    prior: PriorText = "bernoulli:0.1",
+    t_max: Time = 100.0,
+    t_eval: Evaluate = None,
+    tol: Tolerance = 1e-3,
+    rtol: Annotated[float | None, typer.Option("--rtol", help="Relative error of both curves.")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Random seed of the sampled paths.")] = 0,
+    memory_gb: Annotated[float | None, typer.Option("--memory-gb", help="Most memory to use.")] = None,
+    json: JsonFlag = False,
+    out: Out = None,
+    plot: Plot = None,
+) -> None:
+    """The learning curve of the infinite network, with error bars."""
+    from dynafield.dmft.solve import solve as compute
+
+    check_places(out, plot)
+    times = times_of(t_eval)
+    task, net = problem(delta, sigma, alpha, lam, depth, prior)
+    curves = compute(task, net, t_max, tol=tol, rtol=rtol, seed=seed, memory_gb=memory_gb)
+    if times is not None:
+        curves.at(times)
+    deliver(curves, (), json, out, plot, times)
+
+
+@app.command()
+def compare(
+    delta: Annotated[str, typer.Option("--delta", help="Samples per dimension n/d, one number.")] = "0.5",
+    sigma: Annotated[str, typer.Option("--sigma", help="Label noise, one number.")] = "0.1",
+    alpha: Alpha = "0.5",
+    lam: Lam = "0",
+    depth: Depth = 2,
+    prior: PriorText = "bernoulli:0.1",
+    t_max: Time = 100.0,
+    t_eval: Evaluate = None,
+    tol: Tolerance = 1e-3,
+    d: Annotated[int, typer.Option("--d", help="Dimension of the finite networks.")] = 500,
+    seeds: Annotated[int, typer.Option("--seeds", help="Number of independent runs.")] = 10,
+    seed: Annotated[int, typer.Option("--seed", help="Random seed.")] = 0,
+    workers: Annotated[int, typer.Option("--workers", help="Processes that train at once.")] = 1,
+    json: JsonFlag = False,
+    out: Out = None,
+    plot: Plot = None,
+) -> None:
+    """Theory over finite networks: both curves with both error bars."""
+    from dynafield.cli.tables import emit_comparison
+    from dynafield.studies.comparison import compare as both
+
+    check_places(out, plot)
+    task, net = problem(delta, sigma, alpha, lam, depth, prior)
+    times = times_of(t_eval)
+    found = both(task, net, t_max, d=d, seeds=seeds, tol=tol, t_eval=times, seed=seed, workers=workers)
+    keep(found, out, plot)
+    emit_comparison(found, as_text=not json)
 
 
 @app.command()

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
+    from dynafield.dmft.curves import Curves
     from dynafield.records.record import Record
     from dynafield.simulation.runs import Runs
+    from dynafield.studies.comparison import Comparison
 
-__all__ = ["emit"]
+__all__ = ["emit", "emit_comparison"]
 
 
 def columns(record: "Record", names: tuple[str, ...]) -> dict[str, Any]:
@@ -24,26 +26,47 @@ def columns(record: "Record", names: tuple[str, ...]) -> dict[str, Any]:
     return result | {name: np.broadcast_to(getattr(record, name), shape).ravel() for name in names}
 
 
-def curve_columns(runs: "Runs", most: int = 12) -> dict[str, Any]:
-    """Errors at up to `most` of the times, mean and standard deviation over runs, one row each."""
+MOST = 12
+"""Times in a table, unless they are asked for."""
+
+
+def over_times(record: "Record", t: Any, curves: dict[str, Any]) -> dict[str, Any]:
+    """Varied parameters, times and curves over them, one row each."""
     import numpy as np
 
     from dynafield.records.problems import parameters
 
-    times = len(runs.t)
-    which = np.unique(np.linspace(0, times - 1, min(times, most)).round().astype(int))
-    given = parameters(runs.task, runs.net)
-    shape = (*runs.shape, len(which))
+    shape = (*record.shape, len(t))
     result = {
-        k: np.broadcast_to(np.broadcast_to(v, runs.shape)[..., None], shape).ravel()
-        for k, v in given.items()
+        k: np.broadcast_to(np.broadcast_to(v, record.shape)[..., None], shape).ravel()
+        for k, v in parameters(record.task, record.net).items()
         if v.ndim
     }
-    result["t"] = np.broadcast_to(np.asarray(runs.t)[which], shape).ravel()
+    result["t"] = np.broadcast_to(np.asarray(t), shape).ravel()
+    return result | {name: np.ravel(values) for name, values in curves.items()}
+
+
+def run_columns(runs: "Runs") -> dict[str, Any]:
+    """Errors at some of the times, mean and standard deviation over runs."""
+    import numpy as np
+
+    which = np.unique(np.linspace(0, len(runs.t) - 1, min(len(runs.t), MOST)).round().astype(int))
+    found = {}
     for name in ("train_error", "test_error"):
-        result[name] = runs.mean(name)[..., which].ravel()
-        result[f"{name}_sd"] = runs.standard_deviation(name)[..., which].ravel()
-    return result
+        found[name] = runs.mean(name)[..., which]
+        found[f"{name}_sd"] = runs.standard_deviation(name)[..., which]
+    return over_times(runs, np.asarray(runs.t)[which], found)
+
+
+def solution_columns(curves: "Curves", times: Any) -> dict[str, Any]:
+    """Errors of the infinite network at given times, or at some, with their estimated errors."""
+    import numpy as np
+
+    end = float(curves.t[-1])
+    t = np.concatenate([[0.0], np.geomspace(1e-3 * end, end, MOST - 1)]) if times is None else times
+    points = curves.at(t)
+    names = ("train_error", "train_error_se", "test_error", "test_error_se")
+    return over_times(curves, t, {name: getattr(points, name) for name in names})
 
 
 def as_json(record: "Record") -> str:
@@ -66,18 +89,36 @@ def as_json(record: "Record") -> str:
     return json.dumps({"kind": type(record).__name__, "parameters": given, "result": found}, indent=2)
 
 
-def emit(record: "Record", names: tuple[str, ...], as_text: bool) -> None:
-    """Print one problem as a block, several as a table, either as JSON."""
+def emit(record: "Record", names: tuple[str, ...], as_text: bool, times: Any = None) -> None:
+    """Print one problem as a block, several and curves as a table, either as JSON."""
+    from dynafield.dmft.curves import Curves
     from dynafield.simulation.runs import Runs
 
     if not as_text:
         typer.echo(as_json(record))
     elif isinstance(record, Runs):
-        typer.echo("\n".join([*repr(record).splitlines()[:5], "", table(curve_columns(record))]))
+        typer.echo("\n".join([*repr(record).splitlines()[:5], "", table(run_columns(record))]))
+    elif isinstance(record, Curves):
+        typer.echo("\n".join([*repr(record).splitlines()[:4], "", table(solution_columns(record, times))]))
     elif not record.shape:
         typer.echo(repr(record))
     else:
         typer.echo(table(columns(record, names)))
+
+
+def emit_comparison(found: "Comparison", as_text: bool) -> None:
+    """Print theory and finite networks side by side, at up to a dozen times, or all as JSON."""
+    import numpy as np
+
+    content = found.table()
+    if not as_text:
+        typer.echo(json.dumps({name: np.asarray(v).tolist() for name, v in content.items()}, indent=2))
+        return
+    which = np.unique(np.linspace(0, len(found.t) - 1, min(len(found.t), MOST)).round().astype(int))
+    curves = {
+        name.replace("_error", ""): values[..., which] for name, values in content.items() if name != "t"
+    }
+    typer.echo("\n".join([repr(found), "", table(over_times(found.runs, found.t[which], curves))]))
 
 
 def table(content: dict[str, Any]) -> str:

@@ -12,6 +12,7 @@ from dynafield.dmft.dense import Dense
 from dynafield.errors import InputError
 from dynafield.problem.checks import index_of, integer, one_real, real_vector
 from dynafield.records.record import Record, quantity
+from dynafield.records.text import show
 
 __all__ = ["Curves", "Law", "Points"]
 
@@ -144,6 +145,18 @@ class Curves(Record):
         """Everything as a labelled data set; times are a coordinate, settings are attributes."""
         return super().to_xarray().rename(t="time").set_coords("time")
 
+    def rows(self) -> list[tuple[str, str, str]]:
+        """What the curves show of themselves."""
+        told = super().rows()
+        sampled = f"{self.replicas} replicas of {self.points} points, seed {self.seed}"
+        method = f"tol={self.tol:g}, {len(self.edges) - 1} blocks, {sampled}: {self.status}"
+        told[2:2] = [("method", method, "")]
+        last = [
+            (f"final {name}", show(np.asarray(getattr(self, name))[..., -1], 6), "at the last time")
+            for name in ("train_error", "test_error", "test_error_se")
+        ]
+        return told + last
+
     def facts(self) -> dict[str, Any]:
         """Tolerances, sizes, seed and status."""
         names = ("t_max", "tol", "points", "replicas", "seed", "status")
@@ -152,7 +165,7 @@ class Curves(Record):
     @classmethod
     def from_xarray(cls, data: xr.Dataset) -> "Record":
         """The result that `to_xarray` described."""
-        return super().from_xarray(data.rename(time="t") if "time" in data.coords else data)
+        return super().from_xarray(data.assign(t=data["time"]) if "time" in data else data)
 
     @classmethod
     def settings(cls, data: xr.Dataset) -> dict[str, Any]:

@@ -3,7 +3,7 @@ r"""Responses as densities, from the matrices of weights that the marching works
 Row t of R holds \(R_w(t,s)\,ds\) node by node. At the edge of a block the density is exact to the
 order of the method, \(R_w(t,s) = \sum_{t_k > s} (RB^{-1})_{t,k}\, e^{\mu(t_k - s)}\); inside an
 earlier block the weight is divided by the node's own; inside t's own block, where weights are no
-density, the parabola through the edge and the diagonal, \(R_w(t,t) = E[\kappa]/\delta\) with slope
+density, an exponential through the edge and the diagonal, \(R_w(t,t) = E[\kappa]/\delta\) with slope
 \(\partial_s R_w = E[\kappa^2]/\delta - \mu E[\kappa]/\delta\), takes over [eq:dmft_density].
 """
 
@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
+from scipy.special import lambertw
 
 from dynafield.dmft.kernels import Kernels
 from dynafield.numerics.collocation import Radau
@@ -76,7 +77,7 @@ def on_nodes(
     t: Float[np.ndarray, " t"],
     s: int,
 ) -> Float[np.ndarray, "t t"]:
-    """A density on the nodes: weights for earlier blocks, edges where nodes are, a parabola within."""
+    """A density on the nodes: weights for earlier blocks, edges where nodes are, an exponential within."""
     density = np.tril(past)
     density[0, 0] = diagonal[0]
     for b in range(len(edges) - 1):
@@ -84,7 +85,19 @@ def on_nodes(
         density[1 + s * b :, edge] = at_edges[1 + s * b :, b]
         for i in range(rows.start, rows.stop):
             width = t[i] - edges[b]
-            bend = (at_edges[i, b] - diagonal[i] + slope[i] * width) / width**2
-            gap = t[i] - t[rows.start : i + 1]
-            density[i, rows.start : i + 1] = diagonal[i] - slope[i] * gap + bend * gap**2
+            share = (t[i] - t[rows.start : i + 1]) / width
+            drop = diagonal[i] - at_edges[i, b]
+            density[i, rows.start : i + 1] = diagonal[i] - drop * relaxed(share, slope[i] * width, drop)
     return density
+
+
+def relaxed(share: Float[np.ndarray, " n"], slope: float, drop: float) -> Float[np.ndarray, " n"]:
+    r"""\((1 - e^{-ky})/(1 - e^{-k})\): from 0 to 1 with the given slope (times drop) at 0.
+
+    Of third order like a parabola, and sane where the block is long beside the relaxation.
+    """
+    steep = slope / drop if drop > 0 else 1.0
+    if steep <= 0 or abs(steep - 1) < 1e-6:
+        return share
+    k = steep + np.real(lambertw(-steep * np.exp(-steep), 0 if steep > 1 else -1))
+    return np.expm1(-k * share) / np.expm1(-k)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from dynafield.dmft.grid import LARGEST, Tolerance, march_adaptively, march_along
 from dynafield.dmft.kernels import Kernels
@@ -138,17 +138,33 @@ def finished(member: Member, keep: int) -> Replica:
     """Kernels and paths of a member, its device arrays given up."""
     kernels = member.kernels
     size, parts = kernels.nodes, []
-    for paths in member.chunks:
+    for paths, folded in zip(member.chunks, member.folded, strict=True):
         root = np.asarray(paths.root_weight)
         used = root > 0
         basis = np.asarray(paths.basis)[:size, used]
         made = (kernels.F[:size, :size] @ basis) / root[used]
-        parts.append((made.T, np.asarray(paths.target)[used], root[used] ** 2 * member.problem.delta))
+        parts.append((made.T, np.asarray(paths.target)[used], root[used] ** 2, folded[used]))
         if sum(len(part[1]) for part in parts) >= keep:
             break
-    errors, target, weight = (np.concatenate(column)[:keep] for column in zip(*parts, strict=True))
     member.chunks = []
-    return Replica(kernels, errors, target, weight / np.sum(weight))
+    return unfolded(kernels, *(np.concatenate(column)[:keep] for column in zip(*parts, strict=True)))
+
+
+def unfolded(
+    kernels: Kernels,
+    errors: Float[np.ndarray, "n t"],
+    target: Float[np.ndarray, " n"],
+    weight: Float[np.ndarray, " n"],
+    folded: Bool[np.ndarray, " n"],
+) -> Replica:
+    """Paths with the mirror images of those that stand for both, weights that sum to one."""
+    share = weight * np.where(folded, 0.5, 1.0) / np.sum(weight)
+    return Replica(
+        kernels,
+        np.concatenate([errors, -errors[folded]]),
+        np.concatenate([target, -target[folded]]),
+        np.concatenate([share, share[folded]]),
+    )
 
 
 def adaptive(t_max: float, tolerance: Tolerance, report: Report) -> Callable[[March], None]:

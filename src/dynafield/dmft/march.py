@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from dynafield.dmft.kernels import Kernels, NewRows, Totals
 from dynafield.dmft.layers import growth, start
@@ -70,6 +70,7 @@ class Member:
     chunks: list[Paths]
     share: float
     reserve: list[Float[np.ndarray, "d n"]]
+    folded: list[Bool[np.ndarray, " n"]]
     guesses: list = dataclasses.field(default_factory=list)
 
     def enlarge(self, capacity: int) -> None:
@@ -90,6 +91,8 @@ def make_member(
     """
     second_moment = float(np.sum(sample.weight * sample.target**2))
     kernels = Kernels(problem.delta, problem.sigma, second_moment, stages, capacity, smallest)
+    slope = problem.alpha ** (2 * problem.depth - 2)
+    kernels.moments[:, 0] = np.array([slope, slope**2, 2 * problem.alpha**2]) / problem.delta
     count = len(sample.target)
     pieces = 2 ** max(0, int(np.ceil(np.log2(count / chunk))))
     ends = np.round(np.linspace(0, count, pieces + 1)).astype(int)
@@ -101,7 +104,8 @@ def make_member(
     ]
     chunks = [at_rest(problem, kernels, part, k < carrying) for k, part in enumerate(samples)]
     share = float(np.sum(sample.weight[: ends[carrying]]))
-    return Member(problem, kernels, chunks, share, [part.normals for part in samples])
+    normals, folded = [part.normals for part in samples], [part.folded for part in samples]
+    return Member(problem, kernels, chunks, share, normals, folded)
 
 
 def filled(sample: Sample, size: int) -> Sample:

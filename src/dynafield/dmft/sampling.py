@@ -8,7 +8,7 @@ zero is sampled on one half only, since \((w, w^*, \eta) \to -(w, w^*, \eta)\) m
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from scipy.special import ndtri
 from scipy.stats import qmc
 
@@ -43,13 +43,15 @@ class Stratum(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """Targets and weights of the paths, and standard normals, one column per path.
+    """Targets and weights of the paths, whether each stands for its mirror image too, and standard
+    normals, one column per path.
 
     Any leading share 1/2^k of the columns is a smaller sample of the same kind.
     """
 
     target: Float[np.ndarray, " n"]
     weight: Float[np.ndarray, " n"]
+    folded: Bool[np.ndarray, " n"]
     normals: Float[np.ndarray, "t n"]
 
 
@@ -84,6 +86,7 @@ def draw(parts: list[Stratum], dims: int, seed: tuple[int, ...]) -> Sample:
     return Sample(
         np.concatenate([d.target for d in drawn])[order],
         np.concatenate([d.weight for d in drawn])[order],
+        np.concatenate([d.folded for d in drawn])[order],
         np.concatenate([d.normals for d in drawn], axis=1)[:, order],
     )
 
@@ -96,11 +99,12 @@ def one(part: Stratum, dims: int, seed: tuple[int, ...]) -> Sample:
         uniform[0] *= 0.5
     uniform = np.clip(uniform, OPEN, 1 - OPEN)
     weight = np.full(part.points, part.weight / part.points)
+    folded = np.full(part.points, part.symmetric)
     if part.constant:
-        return Sample(np.full(part.points, part.components.mean[0]), weight, ndtri(uniform))
+        return Sample(np.full(part.points, part.components.mean[0]), weight, folded, ndtri(uniform))
     target = targets(part.components, uniform[0])
     exact = np.sum(part.components.weight * (part.components.mean**2 + part.components.std**2))
-    return Sample(target * np.sqrt(exact / np.mean(target**2)), weight, ndtri(uniform[1:]))
+    return Sample(target * np.sqrt(exact / np.mean(target**2)), weight, folded, ndtri(uniform[1:]))
 
 
 def targets(components: Components, uniform: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:

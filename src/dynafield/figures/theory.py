@@ -13,11 +13,12 @@ from dynafield.records.record import Record
 if TYPE_CHECKING:  # the results draw themselves with this room; it knows them by type only
     from dynafield.theory.fixed_points import FixedPoint
     from dynafield.theory.law import LimitLaw
+    from dynafield.theory.lazy import LazyCurves
     from dynafield.theory.path_rates import PathRates
     from dynafield.theory.rates import ConvergenceRate
     from dynafield.theory.tradeoffs import Tradeoff
 
-__all__ = ["draw_fixed_point", "draw_law", "draw_path_rates", "draw_rate", "draw_tradeoff"]
+__all__ = ["draw_fixed_point", "draw_law", "draw_lazy", "draw_path_rates", "draw_rate", "draw_tradeoff"]
 
 
 def curves_of(record: Record) -> tuple[str, np.ndarray, list[tuple[str, tuple]]]:
@@ -161,3 +162,14 @@ def draw_tradeoff(result: "Tradeoff", ax: Any = None) -> Any:
     ax.figure.colorbar(points, ax=ax, label="initial scale α")
     ax.set_xscale("log")
     return finish(ax, "gamma", "test_error")
+
+
+def draw_lazy(curves: "LazyCurves", ax: Any = None) -> Any:
+    """Train (dashed) and test error of the lazy phase against time."""
+    ax = axes(ax)
+    ax.plot(curves.t, curves.test_error, color=COLOURS[0], label="test")
+    ax.plot(curves.t, curves.train_error, color=COLOURS[0], linestyle="--", label="train")
+    ax.set_xscale("log")
+    ax.set_yscale(spread(curves.train_error))
+    ax.set_title(f"lazy phase, {curves.task.prior}, depth {curves.net.depth}", fontsize=9)
+    return finish(ax, "training time t", "error")

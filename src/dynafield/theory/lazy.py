@@ -1,0 +1,108 @@
+r"""The lazy phase: for large α the network is linear, and its learning curve is explicit.
+
+At depth L the slope is \(\kappa = \alpha^{2L-2}\) and time is \(\bar t = \kappa t\); weight decay is
+not yet felt. All four kernels are averages over the Marchenko–Pastur law [eq:lazy_sol].
+"""
+
+import dataclasses
+from typing import Any, ClassVar
+
+import numpy as np
+import xarray as xr
+from jaxtyping import Float
+
+from dynafield.errors import InputError
+from dynafield.numerics.spectra import MarchenkoPastur
+from dynafield.problem.checks import one_real, real_vector
+from dynafield.problem.networks import DiagonalNetwork, Network
+from dynafield.problem.task import Task
+from dynafield.records.record import Record, quantity
+
+__all__ = ["LazyCurves", "lazy_curves"]
+
+TIME = ("time",)
+KERNEL = ("time", "time_before")
+
+
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+class LazyCurves(Record):
+    """Errors and kernels of the lazy phase at chosen times."""
+
+    title: ClassVar[str] = "learning curve of the lazy phase"
+
+    t: Any = quantity("training times", over=TIME, swept=False)
+    train_error: Any = quantity("training error C_f(t, t)", over=TIME)
+    test_error: Any = quantity("test error C_w(t, t) + σ²", over=TIME)
+    C_w: Any = quantity("correlation of errors E[(w(t) - w*)(w(t') - w*)]", False, over=KERNEL)
+    C_f: Any = quantity("correlation of residuals", False, over=KERNEL)
+    R_w: Any = quantity("response of weights R_w(t, s), 0 for s > t", False, over=KERNEL)
+    R_f: Any = quantity("response of residuals R_f(t, s), 0 for s > t", False, over=KERNEL)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Test and training error against time."""
+        from dynafield.figures.theory import draw_lazy
+
+        return draw_lazy(self, ax)
+
+    def to_xarray(self) -> xr.Dataset:
+        """Everything as a labelled data set; times are a coordinate."""
+        return super().to_xarray().rename(t="time").set_coords("time")
+
+    @classmethod
+    def from_xarray(cls, data: xr.Dataset) -> Record:
+        """The curves that `to_xarray` described."""
+        return super().from_xarray(data.assign(t=data["time"]) if "time" in data else data)
+
+
+def lazy_curves(task: Task, net: Network, t: Any) -> LazyCurves:
+    """Closed forms of the lazy phase at times `t`; right for α → ∞ at times of order α^(2-2L).
+
+    `delta`, `sigma` and `alpha` are one number each; `lam` plays no role in this phase.
+    """
+    if not isinstance(net, DiagonalNetwork):
+        raise InputError(f"net must be a DiagonalNetwork, got {type(net).__name__}")
+    delta = one_real("delta", task.delta, lambda x: x > 0, "one number > 0")
+    sigma = one_real("sigma", task.sigma, lambda x: x >= 0, "one number ≥ 0")
+    alpha = one_real("alpha", net.alpha, lambda x: x > 0, "one number > 0")
+    times = np.array(real_vector("t", np.atleast_1d(t), lambda x: x >= 0, "times ≥ 0"))
+    slope = alpha ** (2 * net.depth - 2)
+    kernels = lazy_kernels(delta, sigma**2, task.prior.second_moment, slope * times)
+    C_w, C_f, R_w, R_f = kernels
+    return LazyCurves(
+        task,
+        net,
+        t=times,
+        train_error=np.diag(C_f).copy(),
+        test_error=np.diag(C_w) + sigma**2,
+        C_w=C_w,
+        C_f=C_f,
+        R_w=slope * R_w,
+        R_f=slope * R_f,
+    )
+
+
+def lazy_kernels(
+    delta: float, noise: float, power: float, t: Float[np.ndarray, " k"]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """C_w, C_f, R_w, R_f at unit slope."""
+    law = MarchenkoPastur(delta)
+    both, gap = t[:, None] + t, t[:, None] - t
+    causal = gap >= 0
+    ahead = np.where(causal, gap, 0.0)
+
+    def decays(lag: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return np.exp(-lag[..., None] * x)
+
+    def growth(x: np.ndarray) -> np.ndarray:  # (1 - e^{-xt})(1 - e^{-xt'})/x, zero at x = 0
+        one = -np.expm1(-t[:, None] * x)
+        return one[:, None] * (one / np.where(x > 0, x, 1.0))
+
+    kept = law.average(lambda x: decays(both, x))
+    lost = law.average(lambda x: x * decays(both, x))
+    C_w = power * kept + noise / delta * law.average(growth)
+    # σ²(∫ e^{-x(t+t')} dμ + δ - 1)/δ: in the bulk and at the atom, without the cancelling 1 - δ
+    bulk = kept - law.atom
+    C_f = power * lost + noise / delta * (bulk + max(0.0, delta - 1))
+    R_w = np.where(causal, law.average(lambda x: decays(ahead, x)), 0.0) / delta
+    R_f = np.where(causal, law.average(lambda x: x * decays(ahead, x)), 0.0) / delta
+    return C_w, C_f, R_w, R_f
