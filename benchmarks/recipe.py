@@ -4,19 +4,20 @@ Uniform Euler steps, plain Monte Carlo paths and a damped global iteration over 
 (2019), Mignacco et al. (2020) and codes since. A sweep draws Gaussian paths with the current C_f, integrates them and
 their tangents ∂w(t)/∂z(s), and averages C_w and R_w anew. Choices in its favour:
 
-- Random numbers are fixed across sweeps and enter through a Cholesky factor, which is causal: the iteration converges,
-  and more damping than asked for is never needed.
-- It stops once a sweep changes the kernels by less than a tenth of the Monte Carlo error.
+- Random numbers are fixed across sweeps and enter through a Cholesky factor, so that a sweep is a causal map of the
+  kernels and the iteration converges. The fastest is then no damping at all: `damping=0` takes about 10 sweeps to
+  t = 20 where the usual 0.5 takes more than 20.
+- It stops once a sweep changes C_w by less than about an eighth of the Monte Carlo error.
 - The share of paths with each target is exact (stratified), so that C_w(0, 0) has no error.
 - Tangents are in single precision, in batches of paths that stay near the cache, and their memory integral is a
-  product of matrices for all but the current block of steps.
+  product of matrices for all but the current block of steps. One thread: two are slower on such small products.
 - On the grid the equations are exact for gradient descent with step dt: the error is of Euler alone.
 """
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-BLOCK, BATCH = 16, 64
+BLOCK, BATCH = 32, 64
 
 
 def tangents(slope, gain, R_f, D):
@@ -62,15 +63,15 @@ def sweep(C_f, R_f, noise, target, weight, delta, alpha, dt):
     factor = np.sqrt(delta) * np.linalg.cholesky(C_f + jitter)
     C_w, R_w = np.zeros((points, points)), np.zeros((points, points))
     single = R_f.astype(np.float32)
-    D = np.zeros((points, points - 1, BATCH), np.float32)
+    D = np.zeros((points, points, BATCH), np.float32)
     for i in range(0, paths, BATCH):
         part = slice(i, i + BATCH)
         error, slope, gain = integrate(factor @ noise[:, part], target[part], R_f, delta, alpha, dt)
         C_w += (error * weight[part]) @ error.T
         if gain.shape[1] < BATCH:
-            D = np.zeros((*D.shape[:2], gain.shape[1]), np.float32)
+            D = np.zeros((points, points, gain.shape[1]), np.float32)
         tangents(slope, gain, single, D)
-        R_w[:, :-1] -= D @ weight[part].astype(np.float32) / delta
+        R_w -= D @ weight[part].astype(np.float32) / delta
     return C_w, R_w
 
 
@@ -83,14 +84,14 @@ def recipe(delta, sigma, p, alpha, t_max, dt, paths, sweeps, damping=0.5, seed=0
     target = np.repeat([1.0, 0.0], [ones, paths - ones])
     weight = np.repeat([p / ones, (1.0 - p) / (paths - ones)], [ones, paths - ones])
     C_w, R_w = np.full((points, points), p), np.zeros((points, points))
-    for used in range(1, sweeps + 1):
+    used, change = 0, np.inf
+    while used < sweeps and change > 0.2 / np.sqrt(paths):
         V = np.linalg.inv(np.eye(points) + R_w)
         C_f = V @ (C_w + sigma**2) @ V.T
         fresh = sweep(C_f, np.eye(points) - V, noise, target, weight, delta, alpha, dt)
         change = np.max(np.abs(fresh[0] - C_w)) / p
         C_w, R_w = (damping * old + (1.0 - damping) * new for old, new in zip((C_w, R_w), fresh, strict=True))
-        if change < 0.2 / np.sqrt(paths):
-            break
+        used += 1
     V = np.linalg.inv(np.eye(points) + R_w)
     train = np.einsum("ij,jk,ik->i", V, C_w + sigma**2, V, optimize=True)
     return dt * np.arange(points), train, np.diag(C_w) + sigma**2, used

@@ -46,7 +46,7 @@ def integration(
 
 
 def densities(
-    kernels: Kernels, rule: Radau, edges: Float[np.ndarray, " b"], t: Float[np.ndarray, " t"], mu: float
+    kernels: Kernels, rule: Radau, edges: Float[np.ndarray, " e"], t: Float[np.ndarray, " t"], mu: float
 ) -> Responses:
     """Both responses as densities on the nodes."""
     size, s, lengths = kernels.nodes, len(rule.nodes), np.diff(edges)
@@ -73,7 +73,7 @@ def on_nodes(
     at_edges: Float[np.ndarray, "t b"],
     diagonal: Float[np.ndarray, " t"],
     slope: Float[np.ndarray, " t"],
-    edges: Float[np.ndarray, " b"],
+    edges: Float[np.ndarray, " e"],
     t: Float[np.ndarray, " t"],
     s: int,
 ) -> Float[np.ndarray, "t t"]:

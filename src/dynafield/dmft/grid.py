@@ -38,7 +38,7 @@ LONGEST = 2.5
 """A block is at most so many times longer than the one before."""
 SMALLEST = 1e-12
 """Shortest block, relative to the first guess or the time reached."""
-MANY = 40
+MANY = 60
 """After so many sweeps blocks do not grow."""
 
 

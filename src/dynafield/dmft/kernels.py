@@ -14,7 +14,7 @@ from jaxtyping import Float
 __all__ = ["FAINT", "Kernels", "NewRows", "Totals"]
 
 FAINT = 1e-8
-"""Residuals below this, relative to their size at t = 0, need no relative accuracy."""
+"""Residuals below this, relative to their size at t = 0, never have relative accuracy."""
 CANCELLED = 1e-11
 """Squares of new parts smaller than this, relative to what they are the remainder of, are dropped."""
 
@@ -113,11 +113,12 @@ class Kernels:
         response = np.concatenate([size, np.full(s, size[-1])])
         return NewRows(np.ones((s, k)), np.ones((s, s)), np.tile(response, (s, 1)))
 
-    def distance(self, old: NewRows, new: NewRows, reach: float) -> tuple[float, float]:
+    def distance(self, old: NewRows, new: NewRows, reach: float, faint: float) -> tuple[float, float]:
         """Change of the rows in units of the noise at t = 0, and relative change of U.
 
         A gradient that is wrong by ε throughout a block moves weights by up to `reach` ε, and
-        those that no data hold stay there: U must be right to that.
+        those that no data hold stay there: U must be right to that. Relative accuracy is not asked
+        of U below `faint`, relative to t = 0.
         """
         before, after = self.residuals(old), self.residuals(new)
         gap = new.response - old.response
@@ -125,7 +126,7 @@ class Kernels:
         parts = [new.known - old.known, new.fresh - old.fresh, past]
         largest = max(np.sqrt(np.max(np.sum(part**2, axis=1))) for part in parts)
         turned = np.sqrt(np.sum((after - before) ** 2, axis=1))
-        size = np.sqrt(np.sum(after**2, axis=1)) + FAINT * self.scale
+        size = np.sqrt(np.sum(after**2, axis=1)) + faint * self.scale
         moved = max(largest, reach * np.max(turned)) / self.scale
         return float(moved), float(np.max(turned / size))
 

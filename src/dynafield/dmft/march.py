@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float
 
 from dynafield.dmft.kernels import Kernels, NewRows, Totals
 from dynafield.dmft.layers import growth, start
-from dynafield.dmft.paths import Block, Paths, Rows, Sums, commit, extrapolated, sweep
+from dynafield.dmft.paths import Block, Outcome, Paths, Rows, Sums, commit, extrapolated, sweep
 from dynafield.dmft.sampling import Sample
 from dynafield.numerics.acceleration import Anderson
 from dynafield.numerics.collocation import Radau, radau
@@ -42,11 +42,12 @@ class Problem(NamedTuple):
 
 
 class Accuracy(NamedTuple):
-    """When an iteration has settled: change of rows, relative change of U, sweeps allowed."""
+    """When an iteration has settled: change of rows, of U relative to itself unless faint; sweeps allowed."""
 
     absolute: float
     relative: float
-    sweeps: int = 60
+    faint: float = 1e-4
+    sweeps: int = 150
 
     @property
     def smallest(self) -> float:
@@ -71,7 +72,8 @@ class Member:
     share: float
     reserve: list[Float[np.ndarray, "d n"]]
     folded: list[Bool[np.ndarray, " n"]]
-    guesses: list = dataclasses.field(default_factory=list)
+    guesses: list[Any] = dataclasses.field(default_factory=list)
+    outcomes: list[Outcome] = dataclasses.field(default_factory=list)
 
     def enlarge(self, capacity: int) -> None:
         """Room for more nodes, with normals from the reserve."""
@@ -196,7 +198,7 @@ class March:
                     raise UnsettledError(self.where(length))
                 made = member.kernels.improved(rows[k], totals)
                 reach = length * member.problem.delta * float(np.max(totals.moments[0]))
-                moved, turned = member.kernels.distance(rows[k], made, reach)
+                moved, turned = member.kernels.distance(rows[k], made, reach, self.accuracy.faint)
                 if moved < self.accuracy.absolute and turned < self.accuracy.relative:
                     done[k] = Step(rows[k], made, totals.moments, count)
                     continue
@@ -211,31 +213,36 @@ class March:
 
     def sweep(self, member: Member, block: Block, rows: NewRows) -> list[Sums]:
         """One sweep over all chunks of a member."""
-        driving, sums = device_rows(member.kernels, rows, rows), []
-        for k, paths in enumerate(member.chunks):
-            member.guesses[k], one = sweep(member.problem.depth, paths, block, driving, member.guesses[k])
-            sums.append(one)
-        return sums
+        driving, depth = device_rows(member.kernels, rows), member.problem.depth
+        pairs = [
+            sweep(depth, paths, block, driving, guess)
+            for paths, guess in zip(member.chunks, member.guesses, strict=True)
+        ]
+        member.outcomes = [outcome for outcome, _ in pairs]
+        member.guesses = [outcome.phi for outcome in member.outcomes]
+        return [sums for _, sums in pairs]
 
     def keep(self, length: float, steps: list[Step]) -> None:
         """Make a solved block part of the past."""
         for member, step in zip(self.members, steps, strict=True):
             block = self.block(member, length)
-            driving = device_rows(member.kernels, step.drive, step.made)
+            correction = np.zeros((len(self.rule.nodes), member.kernels.capacity))
+            correction[:, : member.kernels.nodes] = step.made.known - step.drive.known
             fresh = member.kernels.append(step.made, step.moments)
             member.chunks = [
-                commit(member.problem.depth, paths, block, driving, guess, fresh)
-                for paths, guess in zip(member.chunks, member.guesses, strict=True)
+                commit(paths, block, outcome, correction, fresh)
+                for paths, outcome in zip(member.chunks, member.outcomes, strict=True)
             ]
+            member.outcomes = []
         self.edges.append(self.time + length)
 
 
-def device_rows(kernels: Kernels, drive: NewRows, made: NewRows) -> Rows:
+def device_rows(kernels: Kernels, drive: NewRows) -> Rows:
     """Rows in the shapes of the path equation: noise and response that drive, basis part to remove."""
     s, k, size = kernels.stages, kernels.nodes, kernels.capacity
     noise, known, response = (np.zeros((s, size)) for _ in range(3))
     noise[:, :k], noise[:, k : k + s] = drive.known, drive.fresh
-    known[:, :k] = made.known
+    known[:, :k] = drive.known
     response[:, :k] = drive.response[:, :k]
     parts: list[Any] = [noise, known, response, drive.response[:, k:]]
     return Rows(*parts)

@@ -17,7 +17,7 @@ from jaxtyping import Array, Float, Int
 from dynafield.dmft.layers import Layers, layers, pace, within_reach
 from dynafield.numerics.small import inverse_of_shifted
 
-__all__ = ["Block", "Paths", "Rows", "Sums", "commit", "extrapolated", "sweep"]
+__all__ = ["Block", "Outcome", "Paths", "Rows", "Sums", "commit", "extrapolated", "sweep"]
 
 NEWTON = 40
 """Largest number of Newton steps in a sweep."""
@@ -67,6 +67,16 @@ class Sums(NamedTuple):
     response: Float[Array, "s t"] | None
     moments: Float[Array, "3 s"]
     step: Float[Array, ""]
+
+
+class Outcome(NamedTuple):
+    """Paths over a block: increments of ψ, layers at its end, errors beyond the basis, tangents."""
+
+    phi: Float[Array, "s n"]
+    a: Float[Array, " n"]
+    b: Float[Array, " n"]
+    rest: Float[Array, "s n"]
+    tangent: Float[Array, "s n t"] | None
 
 
 class Solved(NamedTuple):
@@ -135,17 +145,19 @@ def errors(paths: Paths, solved: Solved) -> Float[Array, "s n"]:
 @functools.partial(jax.jit, static_argnums=0)
 def sweep(
     depth: int, paths: Paths, block: Block, rows: Rows, guess: Float[Array, "s n"]
-) -> tuple[Float[Array, "s n"], Sums]:
-    """Solve the paths for given rows of the kernels; return what they make of these rows."""
+) -> tuple[Outcome, Sums]:
+    """Solve the paths for given rows of the kernels; return them and what they make of these rows."""
     solved = follow(depth, paths, block, rows, guess)
     rest = errors(paths, solved) - rows.known @ paths.basis
     overlap, gram = rest @ paths.basis.T, rest @ rest.T
     weight, made = paths.root_weight**2, solved.made
     moments = jnp.stack([made.slope @ weight, made.slope**2 @ weight, made.square @ weight])
-    response = None
+    response = tangent = None
     if paths.rates is not None:
-        response = jnp.einsum("sn,snt->st", made.slope * weight, tangents(paths, block, rows, solved))
-    return solved.phi, Sums(overlap, gram, response, moments, solved.step)
+        tangent = tangents(paths, block, rows, solved)
+        response = jnp.einsum("sn,snt->st", made.slope * weight, tangent)
+    outcome = Outcome(solved.phi, solved.a[-1], solved.b[-1], rest, tangent)
+    return outcome, Sums(overlap, gram, response, moments, solved.step)
 
 
 def tangents(paths: Paths, block: Block, rows: Rows, solved: Solved) -> Float[Array, "s n t"]:
@@ -162,30 +174,27 @@ def tangents(paths: Paths, block: Block, rows: Rows, solved: Solved) -> Float[Ar
     )
 
 
-@functools.partial(jax.jit, static_argnums=0, donate_argnums=1)
+@functools.partial(jax.jit, donate_argnums=0)
 def commit(
-    depth: int,
     paths: Paths,
     block: Block,
-    rows: Rows,
-    guess: Float[Array, "s n"],
+    outcome: Outcome,
+    correction: Float[Array, "s t"],
     fresh: Float[Array, "s s"],
 ) -> Paths:
     """The history with the block added; `fresh` makes new basis vectors of what the old ones leave."""
-    solved = follow(depth, paths, block, rows, guess)
-    rest = errors(paths, solved) - rows.known @ paths.basis
     put = jax.lax.dynamic_update_slice
+    rest = outcome.rest - correction @ paths.basis
     rates = tangent = None
-    if paths.rates is not None and paths.tangent is not None:
-        new = tangents(paths, block, rows, solved)
-        turned = new - block.carry[:, None, None] * paths.tangent
+    if paths.rates is not None and paths.tangent is not None and outcome.tangent is not None:
+        turned = outcome.tangent - block.carry[:, None, None] * paths.tangent
         rates = put(paths.rates, jnp.einsum("ij,jnt->int", block.inverse, turned), (block.place, 0, 0))
-        tangent = new[-1]
+        tangent = outcome.tangent[-1]
     return paths._replace(
         basis=put(paths.basis, fresh @ rest, (block.place, 0)),
-        gradient=put(paths.gradient, -block.inverse @ solved.phi, (block.place, 0)),
-        a=solved.a[-1],
-        b=solved.b[-1],
+        gradient=put(paths.gradient, -block.inverse @ outcome.phi, (block.place, 0)),
+        a=outcome.a,
+        b=outcome.b,
         rates=rates,
         tangent=tangent,
     )

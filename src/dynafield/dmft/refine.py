@@ -60,8 +60,11 @@ Report = Callable[[March, int, int], None]
 def refine(order: Order, report: Report) -> Ensemble:
     """Solve to tolerance; a failure comes with what was solved before it."""
     tolerance = order.tolerance
-    relative = 0.03 if tolerance.relative is None else tolerance.relative / 10
-    accuracy = Accuracy(tolerance.absolute / 20, relative)
+    accuracy = (
+        Accuracy(tolerance.absolute / 20, 0.03)
+        if tolerance.relative is None
+        else Accuracy(tolerance.absolute / 20, tolerance.relative / 10, FAINT)
+    )
     pilot = Plan(order.components, PILOT, 2, accuracy, STAGES, order.seed, order.memory)
     known = find_grid(order, pilot, lambda march: report(march, 0, PILOT))
     plan = pilot._replace(points=order.points or first_points(tolerance), replicas=REPLICAS)

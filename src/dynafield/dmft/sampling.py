@@ -34,12 +34,12 @@ class Stratum(NamedTuple):
     @property
     def constant(self) -> bool:
         """Whether it is one point mass."""
-        return len(self.components.weight) == 1 and self.components.std[0] == 0
+        return len(self.components.weight) == 1 and bool(self.components.std[0] == 0)
 
     @property
     def symmetric(self) -> bool:
         """Whether it is one component about zero."""
-        return len(self.components.weight) == 1 and self.components.mean[0] == 0
+        return len(self.components.weight) == 1 and bool(self.components.mean[0] == 0)
 
 
 class Sample(NamedTuple):
@@ -62,11 +62,11 @@ def strata(components: Components, points: int) -> list[Stratum]:
     weight, mean, std = weight[kept], mean[kept], std[kept]
     if len(weight) > STRATA:
         order = np.argsort(mean)
-        return [Stratum(1.0, power_of_two(points), Components(weight[order], mean[order], std[order]))]
+        return [Stratum(1.0, power_of_two(float(points)), Components(weight[order], mean[order], std[order]))]
     return [
         Stratum(
             float(w),
-            power_of_two(max(points * np.sqrt(w), SMALLEST)),
+            power_of_two(float(max(points * np.sqrt(w), SMALLEST))),
             Components(np.ones(1), np.array([m]), np.array([s])),
         )
         for w, m, s in zip(weight, mean, std, strict=True)

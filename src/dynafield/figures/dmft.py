@@ -21,8 +21,7 @@ SYMBOLS = {"delta": "δ", "sigma": "σ", "alpha": "α", "lam": "λ"}
 def draw_curves(curves: "Curves", ax: Any = None) -> Any:
     """Train (dashed) and test error against time, log-log, with bands of two estimated errors."""
     ax = axes(ax)
-    first = np.asarray(curves.t)[1]
-    t = np.geomspace(max(first, 1e-4 * curves.t[-1]), curves.t[-1], 300)
+    t = np.geomspace(1e-4 * curves.t[-1], curves.t[-1], 300)
     points = curves.at(t)
     given = parameters(curves.task, curves.net)
     cells = list(np.ndindex(curves.shape))

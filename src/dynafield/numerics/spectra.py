@@ -7,6 +7,7 @@ exponentially; at \(\delta = 1\), where the density has a pole of order 1/2 at z
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -36,7 +37,7 @@ class MarchenkoPastur:
         # dμ = (2/π) sin²θ dθ / x; with sin θ = 2 sin(θ/2) cos(θ/2) nothing cancels near x = 0
         return x, (2 / count) * (2 * np.sin(theta / 2) * half) ** 2 / x
 
-    def average(self, function: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    def average(self, function: Callable[[np.ndarray], np.ndarray]) -> Any:
         """E[function(x)] over bulk and atom, to 1e-12; `function` takes a vector, values along the last axis.
 
         The number of nodes doubles until nothing changes: sharp functions, such as exp(-xt) at

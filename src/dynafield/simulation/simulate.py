@@ -67,7 +67,7 @@ def simulate(
     )
     count, seed = integer("seeds", seeds, 1), integer("seed", seed, 0)
     workers = min(count, integer("workers", workers, 1))
-    finished = train_all(plan, count, seed, workers, throw, Progress("training", count, progress))
+    finished = train_all(plan, count, seed, workers, throw, Progress("training", float(count), progress))
     runs = collect(plan, finished, count, seed)
     if throw:
         check_finished(runs)

@@ -99,7 +99,8 @@ def compare(
 
     They differ by fluctuations, of which the standard errors speak, and by a bias of order 1/d.
     """
-    sizes = dict(d=d, seeds=seeds, seed=seed, workers=workers)
-    runs = simulate(task, net, t_max, t_eval=t_eval, progress=progress, **sizes)
+    runs = simulate(
+        task, net, t_max, d=d, seeds=seeds, t_eval=t_eval, seed=seed, workers=workers, progress=progress
+    )
     curves = solve(task, net, t_max, tol=tol, seed=seed, progress=progress)
     return Comparison(curves, runs)

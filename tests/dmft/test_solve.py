@@ -1,0 +1,259 @@
+"""The solver against closed forms, fixed points, a scalar equation, and its own identities."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import dynafield as df
+from dynafield.dmft import ensemble, refine
+from dynafield.dmft.paths import sweep
+
+UNIT = 0.11  # E_test(0) of the standard task
+TABLE = {  # t: C_w, C_f of the standard case; C_w to 5e-5, C_f as printed
+    1: (0.070649, 2.949e-2),
+    2: (0.059477, 1.074e-2),
+    5: (0.051411, 2.170e-3),
+    10: (0.050119, 4.995e-4),
+    20: (0.050803, 6.717e-5),
+    50: (0.051688, 7.725e-7),
+}
+
+
+def sparse_task(delta=0.5, sigma=0.1):
+    return df.Task(delta, sigma, df.Bernoulli(0.1))
+
+
+@pytest.fixture(scope="module")
+def standard():
+    """The standard case to t = 100."""
+    return df.solve(sparse_task(), df.DiagonalNetwork(0.5), 100.0)
+
+
+def test_reference_values(standard):
+    t = np.array(list(TABLE), float)
+    C_w, C_f = np.array(list(TABLE.values())).T
+    points = standard.at(t)
+    # tol bounds the error; half of it is what the rounds aim at
+    assert np.all(np.abs(points.test_error - 0.01 - C_w) < 0.5e-3 * UNIT)
+    assert np.all(np.abs(points.train_error - C_f) < 0.5e-3 * UNIT)
+    assert np.all(np.abs(points.train_error / C_f - 1) < 0.03)  # small values are not lost either
+    assert np.all(np.abs(points.test_error - 0.01 - C_w) < 3 * points.test_error_se + 5e-5 * C_w)
+
+
+def test_shape_and_start(standard):
+    assert standard.t[0] == 0
+    assert standard.t[-1] == pytest.approx(100)
+    assert standard.test_error[0] == pytest.approx(UNIT, rel=1e-12)
+    assert standard.train_error[0] == pytest.approx(UNIT, rel=1e-12)
+    assert standard.loss == pytest.approx(standard.train_error / 2)
+    assert standard.complete
+    assert standard.status == "finished"
+    assert np.max(standard.test_error_se) < 1e-3 * UNIT
+    assert "finished" in repr(standard)
+
+
+def test_kernels_are_consistent(standard):
+    C_w, C_f, R_w, R_f = (np.asarray(getattr(standard, k)) for k in ("C_w", "C_f", "R_w", "R_f"))
+    for kernel in (C_w, C_f):
+        assert kernel == pytest.approx(kernel.T, abs=1e-15)
+        assert np.linalg.eigvalsh(kernel).min() > -1e-12
+    for kernel in (R_w, R_f):
+        assert np.all(kernel[np.triu_indices(len(kernel), 1)] == 0)
+    assert np.diag(C_w) + 0.01 == pytest.approx(standard.test_error, rel=1e-12)
+    assert np.diag(C_f) == pytest.approx(standard.train_error, rel=1e-12)
+    assert np.diag(R_w) == pytest.approx(np.diag(R_f), rel=1e-12)  # equal at equal times
+
+
+def test_law_and_observables(standard):
+    law = standard.law(10.0)
+    assert np.sum(law.weight) == pytest.approx(1)
+    assert np.sum(law.weight[law.w_star == 1]) == pytest.approx(0.1)
+    value, error = standard.observable(lambda w, w_star: (w - w_star) ** 2, 10.0)
+    assert value == pytest.approx(standard.at(10.0).test_error[0] - 0.01, rel=1e-3)
+    assert 0 < error < 1e-3 * UNIT
+    odd, error = standard.observable(lambda w, w_star: np.where(w_star == 0, w, 0.0), 10.0)
+    assert abs(odd) < 1e-12  # zero targets are symmetric about zero
+    _, w_star = law.sample(1000, seed=1)
+    assert set(np.unique(w_star)) == {0.0, 1.0}
+    with pytest.raises(df.InputError, match="at most 100"):
+        standard.law(101.0)
+    with pytest.raises(df.InputError, match="times"):
+        standard.at([-1.0])
+
+
+def test_round_trip_and_plot(standard, tmp_path):
+    path = standard.save(tmp_path / "curves.nc")
+    again = df.load(path)
+    for name in standard.quantities():
+        assert np.array_equal(getattr(again, name), getattr(standard, name)), name
+    assert again.at([3.0]).test_error == standard.at([3.0]).test_error
+    ax = standard.plot()
+    assert ax.get_xscale() == ax.get_yscale() == "log"
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["test", "train"]
+
+
+def test_lazy_limit_has_all_four_kernels_in_closed_form():
+    """Relative error of the lazy forms is of order 1/α² = 1e-3; blocks short beside the relaxation."""
+    task, net = sparse_task(), df.DiagonalNetwork(30.0)
+    edges = np.linspace(0, 3.0, 26) / 900  # t α² up to 3, fastest rate 5.8
+    curves = df.solve(task, net, edges[-1], paths=2048, grid=edges, tol=1e-4)
+    exact = df.lazy_curves(task, net, curves.t)
+    for name in ("C_w", "C_f", "R_w", "R_f"):
+        gap = np.abs(getattr(curves, name) - getattr(exact, name))
+        assert np.max(gap) < 1e-3 * np.max(np.abs(getattr(exact, name))), name
+    for i in range(6, len(curves.t), 3):  # the equations between them, by another quadrature, at t' = 0
+        fine = np.linspace(0, curves.t[i], 4001)
+        rule = curves.dense.weights(fine)
+        row = rule @ curves.R_w[i]
+        C_f = curves.C_w[i, 0] + 0.01 - np.trapezoid(row * (rule @ curves.C_f[0]), fine)
+        R_f = curves.R_w[i, 0] - np.trapezoid(row * (rule @ curves.R_f[:, 0]), fine)
+        assert curves.C_f[i, 0] == pytest.approx(C_f, abs=1e-3 * UNIT)
+        assert curves.R_f[i, 0] == pytest.approx(R_f, abs=1e-3 * curves.R_f[0, 0])
+
+
+def test_infinite_data_is_a_scalar_equation():
+    """eq:dmft_inf_delta; corrections are of order 1/δ = 1e-4."""
+    alpha, lam, times = 0.3, 0.05, np.array([1.0, 3.0, 10.0, 30.0])
+    curves = df.solve(sparse_task(delta=1e4, sigma=0.3), df.DiagonalNetwork(alpha, lam), 30.0, tol=1e-3)
+
+    def rate(t, w):
+        return -np.sqrt(w**2 + alpha**4 * np.exp(-2 * lam * t)) * (w - 1) - lam * w
+
+    w = solve_ivp(rate, (0, 30), [0.0], t_eval=times, rtol=1e-10, atol=1e-12).y[0]
+    unit = 0.1 + 0.09
+    assert np.abs(curves.at(times).test_error - 0.1 * (w - 1) ** 2 - 0.09).max() < 1e-3 * unit
+    assert np.abs(curves.at(times).train_error - curves.at(times).test_error).max() < 1e-3 * unit
+
+
+@pytest.mark.parametrize(
+    ("delta", "alpha", "lam", "depth", "t_max"),
+    [
+        (0.5, 1.0, 0.0, 2, 100.0),
+        (0.5, 0.9, 0.0, 4, 60.0),
+        (2.0, 1.0, 0.0, 2, 100.0),
+        (2.0, 0.3, 0.5, 2, 300.0),
+    ],
+)
+def test_training_ends_at_the_fixed_point(delta, alpha, lam, depth, t_max):
+    task, net = sparse_task(delta), df.DiagonalNetwork(alpha, lam, depth)
+    tol = 3e-3
+    curves, end = df.solve(task, net, t_max, tol=tol), df.fixed_point(task, net)
+    assert abs(curves.test_error[-1] - end.test_error) < tol * UNIT
+    assert abs(curves.train_error[-1] - end.train_error) < tol * UNIT
+
+
+def test_finite_networks_agree():
+    """d = 400: within four standard errors; the bias, of order 1/d, is below them."""
+    found = df.compare(sparse_task(), df.DiagonalNetwork(0.8, 0.05, 3), 30.0, d=400, seeds=8, tol=3e-3,
+                       t_eval=[0.5, 3.0, 30.0])  # fmt: skip
+    for name in ("train_error", "test_error"):
+        assert np.all(np.abs(found.difference(name)) < 4 * found.standard_error(name)), name
+    assert "standard errors apart" in repr(found)
+
+
+def test_arrays_are_solved_together_and_keep_their_axes():
+    task = df.Task(np.array([0.5, 2.0])[:, None], 0.1, df.Bernoulli(0.1))
+    net = df.DiagonalNetwork(np.array([0.3, 1.0]))
+    together = df.solve(task, net, 5.0, tol=1e-2)
+    assert together.test_error.shape == (2, 2, len(together.t))
+    assert together.C_w.shape == (2, 2, len(together.t), len(together.t))
+    alone = df.solve(df.Task(2.0, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(0.3), 5.0, tol=1e-2)
+    gap = together.at([1.0, 5.0]).test_error[1, 0] - alone.at([1.0, 5.0]).test_error
+    assert np.max(np.abs(gap)) < 1e-2 * UNIT
+    assert together.law(5.0, 1, 0).w.shape == together.path_target[1, 0].shape
+    assert len(together.plot().get_lines()) == 9
+
+
+def test_new_values_reuse_compiled_code():
+    options = dict(tol=1e-2, paths=256, grid=[0.0, 0.5, 1.5, 4.0])
+    df.solve(sparse_task(), df.DiagonalNetwork(0.5, 0.1), 4.0, **options)
+    traces = sweep._cache_size()
+    df.solve(df.Task(0.7, 0.3, df.Bernoulli(0.1, 2.0)), df.DiagonalNetwork(0.2, 0.01), 4.0, **options)
+    df.solve(df.Task(1.7, 0.0, df.Discrete([-1, 3], [0.1, 0.9])), df.DiagonalNetwork(2.0), 4.0, **options)
+    assert sweep._cache_size() == traces
+
+
+def test_memory_bounds_what_is_solved_at_once_and_changes_nothing():
+    options = dict(tol=1e-2, paths=256, grid=[0.0, 0.5, 1.5, 4.0], seed=3)
+    whole = df.solve(sparse_task(), df.DiagonalNetwork(0.5), 4.0, **options)
+    parts = df.solve(sparse_task(), df.DiagonalNetwork(0.5), 4.0, memory_gb=1e-6, **options)
+    assert np.array_equal(whole.test_error, parts.test_error)
+    assert np.array_equal(whole.R_w, parts.R_w)
+    other = df.solve(sparse_task(), df.DiagonalNetwork(0.5), 4.0, **(options | {"seed": 4}))
+    assert not np.array_equal(whole.test_error, other.test_error)
+
+
+def test_interruption_returns_what_is_solved_when_asked(monkeypatch):
+    original, calls = refine.along, []
+
+    def interrupting(edges, report):
+        def stop(march):
+            report(march)
+            calls.append(march.time)
+            if len(calls) == 2:
+                raise KeyboardInterrupt
+
+        return original(edges, stop)
+
+    monkeypatch.setattr(refine, "along", interrupting)
+    arguments = (sparse_task(), df.DiagonalNetwork(0.5), 4.0)
+    options = dict(tol=1e-2, paths=256, grid=[0.0, 0.5, 1.5, 4.0])
+    partial = df.solve(*arguments, throw=False, **options)
+    assert partial.status == "interrupted"
+    assert not partial.complete
+    assert partial.t[-1] == 1.5
+    calls.clear()
+    with pytest.raises(KeyboardInterrupt):
+        df.solve(*arguments, **options)
+
+
+def test_failure_is_loud_and_can_be_asked_to_be_quiet(monkeypatch):
+    monkeypatch.setattr(refine, "ROUNDS", 1)
+    monkeypatch.setattr(refine, "SAMPLE_SHARE", 1e-9)
+    arguments, options = (sparse_task(), df.DiagonalNetwork(0.5), 1.0), dict(tol=1e-2, grid=[0.0, 0.3, 1.0])
+    with pytest.raises(df.SolveError, match=r"tol=0\.01 is not met"):
+        df.solve(*arguments, **options)
+    assert "not met" in df.solve(*arguments, throw=False, **options).status
+    with pytest.raises(df.SolveError, match="did not converge between t=0 and 1e"):
+        df.solve(sparse_task(), df.DiagonalNetwork(50.0), 1e6, grid=[0.0, 1e6])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (dict(t_max=0.0), "t_max must be one finite number > 0, got 0"),
+        (dict(t_max=np.inf), "t_max"),
+        (dict(tol=0.0), "tol must be one number from 1e-6 to 0.1, got 0"),
+        (dict(rtol=0.0), "rtol"),
+        (dict(paths=10), "paths must be an integer from 64"),
+        (dict(grid=[0.0, 2.0, 1.0]), "grid must be a list of increasing times from 0 to t_max"),
+        (dict(seed=-1), "seed"),
+        (dict(memory_gb=0.0), "memory_gb"),
+        (dict(trainer=df.GradientDescent(0.1)), "trainer must be GradientFlow"),
+        (dict(net=df.TruncatedDiagonalNetwork(0.5)), "net must be a DiagonalNetwork"),
+        (dict(task=df.Task(0.5, 0.0, df.Bernoulli(0.0))), "nothing is learnt"),
+    ],
+)
+def test_bad_input_is_refused(change, message):
+    arguments = dict(task=sparse_task(), net=df.DiagonalNetwork(0.5), t_max=1.0) | change
+    with pytest.raises(df.InputError, match=message):
+        df.solve(**arguments)
+
+
+def test_progress_is_shown_when_asked(capsys, monkeypatch):
+    monkeypatch.setattr("dynafield.progress.PATIENCE", 0.0)
+    df.solve(
+        sparse_task(), df.DiagonalNetwork(0.5), 1.0, tol=1e-2, paths=256, grid=[0, 0.3, 1.0], progress=True
+    )
+    assert "blocks" in capsys.readouterr().err
+
+
+def test_points_are_shared_by_weight_and_symmetric_parts_folded():
+    parts = ensemble.strata(df.Discrete([0, 1, -2], [0.5, 0.4, 0.1]).components, 1024)
+    assert [part.points for part in parts] == [1024, 512, 256]
+    assert [part.symmetric for part in parts] == [True, False, False]
+    many = ensemble.strata(df.Empirical(np.arange(50.0)).components, 1024)
+    assert len(many) == 1
+    sample = ensemble.draw(many, 4, (0,))
+    assert np.mean(sample.target**2) == pytest.approx(np.mean(np.arange(50.0) ** 2))
+    assert sorted(np.unique(np.round(sample.target)).astype(int)) == list(range(50))
