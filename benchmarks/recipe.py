@@ -10,7 +10,7 @@ their tangents ∂w(t)/∂z(s), and averages C_w and R_w anew. Choices in its fa
 - It stops once a sweep changes C_w by less than about an eighth of the Monte Carlo error.
 - The share of paths with each target is exact (stratified), so that C_w(0, 0) has no error.
 - Tangents are in single precision, in batches of paths that stay near the cache, and their memory integral is a
-  product of matrices for all but the current block of steps. One thread: two are slower on such small products.
+  product of matrices for all but the current block of steps. One thread: more lose on a busy machine.
 - On the grid the equations are exact for gradient descent with step dt: the error is of Euler alone.
 """
 

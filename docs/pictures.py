@@ -1,4 +1,4 @@
-"""The pictures of `finite.md`: training runs, and spectra of real inputs."""
+"""The pictures of `finite.md` and `curves.md`: training runs, spectra of real inputs, learning curves."""
 
 from pathlib import Path
 
@@ -13,6 +13,13 @@ from dynafield import datasets
 from dynafield.figures.style import COLOURS
 
 HERE = Path(__file__).parent
+
+
+def learning():
+    """Theory and finite networks: rich, in between, lazy."""
+    task = df.Task(delta=0.5, sigma=0.1, prior=df.Bernoulli(0.1))
+    net = df.DiagonalNetwork(alpha=np.array([0.05, 0.5, 2.0]))
+    df.compare(task, net, t_max=100.0, d=1000, seeds=10).plot().figure.savefig(HERE / "curves.png", dpi=120)
 
 
 def training():
@@ -64,5 +71,6 @@ def spectra():
 
 
 if __name__ == "__main__":
+    learning()
     training()
     spectra()

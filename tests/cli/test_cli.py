@@ -230,3 +230,42 @@ def test_ctrl_c_in_simulate_keeps_finished_runs(tmp_path):
     runs = df.load(out)
     assert 0 < runs.seeds < 100_000
     assert not runs.complete
+
+
+def test_solve_prints_a_table_and_writes_file_and_picture(tmp_path):
+    out, picture = tmp_path / "curves.nc", tmp_path / "curves.png"
+    options = ("--t-max", "2", "--tol", "0.05", "--t-eval", "0.5,2", "--alpha", "0.5,1")
+    done = invoke("solve", *options, "--out", str(out), "--plot", str(picture))
+    lines = done.stdout.strip().splitlines()
+    assert "finished" in done.stdout
+    assert lines[-5].split() == ["alpha", "t", "train_error", "train_error_se", "test_error", "test_error_se"]
+    curves = df.load(out)
+    assert float(lines[-1].split()[4]) == pytest.approx(curves.at(2.0).test_error[1, 0], rel=1e-6)
+    assert picture.stat().st_size > 10_000
+    with pytest.raises(df.InputError, match="at most 2"):
+        invoke("solve", *options, "--t-eval", "3")
+
+
+def test_solve_as_json():
+    answer = json.loads(invoke("solve", "--json", "--t-max", "1", "--tol", "0.05").stdout)
+    assert answer["kind"] == "Curves"
+    assert answer["parameters"]["tol"] == 0.05
+    assert len(answer["result"]["test_error"]) == len(answer["result"]["t"])
+
+
+def test_compare_prints_both_and_draws_them(tmp_path):
+    out, picture = tmp_path / "both.nc", tmp_path / "both.png"
+    options = ("--t-max", "2", "--tol", "0.05", "--t-eval", "0.5,2", "--d", "60", "--seeds", "3")
+    done = invoke("compare", *options, "--out", str(out), "--plot", str(picture))
+    assert "standard errors apart" in done.stdout
+    assert done.stdout.strip().splitlines()[-3].split()[:4] == [
+        "t",
+        "train_theory",
+        "train_theory_se",
+        "train_finite",
+    ]
+    assert picture.stat().st_size > 10_000
+    table = json.loads(invoke("compare", "--json", *options).stdout)
+    assert table["t"] == [0.5, 2.0]
+    with pytest.raises(df.FileError, match="xarray"):
+        df.load(out)

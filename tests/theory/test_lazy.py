@@ -1,0 +1,47 @@
+"""The lazy phase against its own equations and limits."""
+
+import numpy as np
+import pytest
+
+import dynafield as df
+from dynafield.theory.lazy import lazy_kernels
+
+
+@pytest.mark.parametrize("delta", [0.5, 1.0, 2.0])
+def test_closed_forms_satisfy_the_equations(delta):
+    """eq:dmft_Rf and eq:dmft_Cf by the trapezoidal rule: its error is of second order in the step."""
+    gaps = []
+    for count in (101, 201):
+        t = np.linspace(0, 2, count)
+        C_w, C_f, R_w, R_f = lazy_kernels(delta, 0.3, 1.2, t)
+        weight = np.full(count, t[1])
+        weight[[0, -1]] /= 2
+        last = count - 1
+        first = R_f[last, 0] - R_w[last, 0] + np.sum(weight * R_w[last] * R_f[:, 0])
+        second = C_f[last, last] - C_w[last, last] - 0.3
+        second += np.sum(weight * R_f[last] * (C_w[last] + 0.3)) + np.sum(weight * R_w[last] * C_f[last])
+        gaps.append(np.abs([first, second]))
+    assert np.all(gaps[1] < 1e-3)
+    assert gaps[0] / gaps[1] == pytest.approx(4, rel=0.2)
+
+
+def test_limits_in_time():
+    task = df.Task(0.5, 0.2, df.Gaussian(1.5))
+    curves = df.lazy_curves(task, df.DiagonalNetwork(3.0, depth=3), [0.0, 1e6])
+    assert curves.test_error[0] == pytest.approx(1.5**2 + 0.04, rel=1e-12)
+    assert curves.train_error[0] == pytest.approx(1.5**2 + 0.04, rel=1e-12)
+    assert curves.test_error[1] == pytest.approx(0.5 * 1.5**2 + 0.04 / 0.5, rel=1e-9)  # minimum norm
+    assert curves.train_error[1] < 1e-12
+    over = df.lazy_curves(df.Task(2.0, 0.2, df.Gaussian(1.5)), df.DiagonalNetwork(3.0), [1e6])
+    assert over.train_error[0] == pytest.approx(0.04 / 2, rel=1e-9)
+
+
+def test_files_pictures_and_refusals(tmp_path, sparse):
+    curves = df.lazy_curves(sparse, df.DiagonalNetwork(10.0), np.geomspace(1e-4, 1, 20))
+    again = df.load(curves.save(tmp_path / "lazy.nc"))
+    assert np.array_equal(again.C_f, curves.C_f)
+    assert curves.plot().get_xlabel() == "training time t"
+    with pytest.raises(df.InputError, match="times ≥ 0"):
+        df.lazy_curves(sparse, df.DiagonalNetwork(10.0), [-1.0])
+    with pytest.raises(df.InputError, match="DiagonalNetwork"):
+        df.lazy_curves(sparse, df.TruncatedDiagonalNetwork(10.0), [1.0])
