@@ -1,4 +1,4 @@
-"""All tables, written to docs/benchmarks.md: `python -m benchmarks.run [finite | fixed_points]`."""
+"""All tables, written to docs/benchmarks.md: `python -m benchmarks.run [curves | finite | fixed_points]`."""
 
 import os
 import platform
@@ -7,10 +7,14 @@ from pathlib import Path
 
 import jax
 
-from benchmarks import finite, fixed_points
+from benchmarks import curves, finite, fixed_points
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
-SECTIONS = {"fixed_points": fixed_points.section, "finite": finite.section}
+SECTIONS = {
+    "fixed_points": fixed_points.section,
+    "curves": curves.section,
+    "finite": finite.section,
+}
 
 
 def main(names):

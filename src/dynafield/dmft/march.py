@@ -42,12 +42,20 @@ class Problem(NamedTuple):
 
 
 class Accuracy(NamedTuple):
-    """When an iteration has settled: change of rows, of U relative to itself unless faint; sweeps allowed."""
+    """When an iteration has settled: change of rows, of U relative to itself unless faint; sweeps allowed.
+
+    The relative part is waived after `patience` sweeps.
+    """
 
     absolute: float
     relative: float
     faint: float = 1e-4
     sweeps: int = 150
+    patience: int = 30
+
+    def met(self, moved: float, turned: float, count: int) -> bool:
+        """Whether changes of rows and of U after some sweeps are small enough."""
+        return moved < self.absolute and (turned < self.relative or count >= self.patience)
 
     @property
     def smallest(self) -> float:
@@ -199,7 +207,7 @@ class March:
                 made = member.kernels.improved(rows[k], totals)
                 reach = length * member.problem.delta * float(np.max(totals.moments[0]))
                 moved, turned = member.kernels.distance(rows[k], made, reach, self.accuracy.faint)
-                if moved < self.accuracy.absolute and turned < self.accuracy.relative:
+                if self.accuracy.met(moved, turned, count):
                     done[k] = Step(rows[k], made, totals.moments, count)
                     continue
                 rows[k] = made.like(helpers[k].next(rows[k].flat(), made.flat()))

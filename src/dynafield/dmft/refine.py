@@ -63,7 +63,7 @@ def refine(order: Order, report: Report) -> Ensemble:
     accuracy = (
         Accuracy(tolerance.absolute / 20, 0.03)
         if tolerance.relative is None
-        else Accuracy(tolerance.absolute / 20, tolerance.relative / 10, FAINT)
+        else Accuracy(tolerance.absolute / 20, tolerance.relative / 10, FAINT, patience=150)
     )
     pilot = Plan(order.components, PILOT, 2, accuracy, STAGES, order.seed, order.memory)
     known = find_grid(order, pilot, lambda march: report(march, 0, PILOT))
