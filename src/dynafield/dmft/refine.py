@@ -30,7 +30,9 @@ FIRST = 2.0
 """Points of the first replicas, divided by the tolerance."""
 REPLICAS = 6
 """Independent samples, whose scatter is the error bar."""
-ROUNDS = 5
+PLENTY = 8192
+"""Points with which an iteration that does not settle calls for shorter blocks, not for more points."""
+ROUNDS = 6
 """Rounds of replicas before giving up."""
 TIME_SHARE = 0.4
 """Share of the tolerance that the error in time may use."""
@@ -74,7 +76,11 @@ def refine(order: Order, report: Report) -> Ensemble:
         march = along(known.edges, lambda march, n=number, p=plan.points: report(march, n, p))
         turns = [principal(replicas) for replicas in known.replicas]
         found = run(plan, order.problems, turns, march, room_for(known.edges, STAGES))
-        if isinstance(found.failure, UnsettledError) and order.edges is None:
+        stuck = isinstance(found.failure, UnsettledError)
+        if stuck and order.points is None and plan.points < PLENTY:
+            plan = plan._replace(points=4 * plan.points)  # a small sample may have no fixed point to find
+            continue
+        if stuck and order.edges is None:
             along_halves = along(halved(known.edges), lambda march: report(march, 0, PILOT))
             known = run(pilot, order.problems, None, along_halves, room_for(halved(known.edges), STAGES))
             continue
@@ -95,7 +101,7 @@ def refine(order: Order, report: Report) -> Ensemble:
 
 def first_points(tolerance: Tolerance) -> int:
     """A power of two near what a tolerance often needs."""
-    return int(np.clip(2 ** np.round(np.log2(FIRST / tolerance.absolute)), 256, 2**15))
+    return int(np.clip(2 ** np.round(np.log2(FIRST / tolerance.absolute)), PILOT, 2**15))
 
 
 def find_grid(order: Order, pilot: Plan, report: Callable[[March], None]) -> Ensemble:
