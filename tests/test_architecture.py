@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "datasets": BASE | {"problem"},
     **{engine: BASE | {"numerics", "problem", "records", "figures"} for engine in ENGINES},
     "regressor": BASE | {"problem", "simulation"},
-    "studies": BASE | {"numerics", "problem", "records", "datasets"} | ENGINES,
+    "studies": BASE | {"numerics", "problem", "records", "datasets", "figures"} | ENGINES,
 }
 MODULES = sorted(SOURCE.rglob("*.py"))
 

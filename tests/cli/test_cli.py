@@ -242,7 +242,7 @@ def test_solve_prints_a_table_and_writes_file_and_picture(tmp_path):
     curves = df.load(out)
     assert float(lines[-1].split()[4]) == pytest.approx(curves.at(2.0).test_error[1, 0], rel=1e-6)
     assert picture.stat().st_size > 10_000
-    with pytest.raises(df.InputError, match="at most 2"):
+    with pytest.raises(df.InputError, match="at most t_max = 2"):
         invoke("solve", *options, "--t-eval", "3")
 
 

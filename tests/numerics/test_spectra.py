@@ -34,3 +34,8 @@ def test_sharp_functions(delta):
     exact = quad(density, 0, 0.1, epsabs=0, epsrel=1e-12, limit=500)[0] * np.exp(-law.lower * t)
     exact += law.atom
     assert law.average(lambda x: np.exp(-x * t)) == pytest.approx(exact, rel=1e-9)
+
+
+def test_a_peak_between_the_nodes_is_found():
+    law, t = MarchenkoPastur(1.0), 1e8  # near zero the density is x^(-1/2)/π
+    assert law.average(lambda x: np.exp(-x * t)) == pytest.approx(1 / np.sqrt(np.pi * t), rel=1e-6)

@@ -137,10 +137,10 @@ def solve(
 
     check_places(out, plot)
     times = times_of(t_eval)
+    if times is not None and max(times) > t_max:
+        raise InputError(f"t_eval must be at most t_max = {t_max:g}, got {max(times):g}")
     task, net = problem(delta, sigma, alpha, lam, depth, prior)
     curves = compute(task, net, t_max, tol=tol, rtol=rtol, seed=seed, memory_gb=memory_gb)
-    if times is not None:
-        curves.at(times)
     deliver(curves, (), json, out, plot, times)
 
 
@@ -259,8 +259,7 @@ def simulate(
     if truncate is not None:
         net = TruncatedDiagonalNetwork(net.alpha, net.lam, depth, truncate)
     trainer = GradientFlow(tol) if step is None else GradientDescent(step)
-    times = None if t_eval is None else numbers("t_eval", t_eval)
-    times = times if times is None or hasattr(times, "shape") else [times]
+    times = times_of(t_eval)
     runs = train(
         task, net, t_max, d=d, seeds=seeds, t_eval=times, trainer=trainer, inputs=read_inputs(inputs),
         seed=seed, targets=targets, workers=workers,

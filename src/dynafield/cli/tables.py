@@ -1,5 +1,6 @@
 """Results on the terminal: a table, one block, or JSON."""
 
+import dataclasses
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -85,7 +86,10 @@ def as_json(record: "Record") -> str:
 
     given = {name: listed(value) for name, value in parameters(record.task, record.net).items()}
     given |= {"depth": record.net.depth, "prior": str(record.task.prior), **record.facts()}
-    found = {name: listed(getattr(record, name)) for name in record.quantities()}
+    paths = {
+        f.name for f in dataclasses.fields(record) if "path" in f.metadata.get("over", ())
+    }  # files have them
+    found = {name: listed(getattr(record, name)) for name in record.quantities() if name not in paths}
     return json.dumps({"kind": type(record).__name__, "parameters": given, "result": found}, indent=2)
 
 

@@ -116,7 +116,7 @@ class Curves(Record):
         """Weighted draws (w(t), w*) at a time; `index` chooses one problem of several."""
         time = np.atleast_1d(one_real("t", t, lambda x: x >= 0, "a time ≥ 0"))
         self.check_reached(time)
-        row = np.unravel_index(index_of(index, self.shape), self.shape) if self.shape else ()
+        row = np.unravel_index(index_of(index, self.shape), self.shape)
         rule = self.dense.weights(time)[0]
         return Law(
             np.asarray(self.paths)[row] @ rule,

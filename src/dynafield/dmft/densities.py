@@ -63,8 +63,8 @@ def densities(
     slope = square - mu * mean
     share = np.concatenate([[1.0], np.outer(lengths, rule.weights[-1]).ravel()])
     return Responses(
-        on_nodes(weights / share, at_edges, mean, slope, edges, t, s),
-        on_nodes((np.eye(size) - inverse) / share, f_edges, mean, slope + mean**2, edges, t, s),
+        on_nodes(weights / share, at_edges, mean, slope, edges, t, s, mu),
+        on_nodes((np.eye(size) - inverse) / share, f_edges, mean, slope + mean**2, edges, t, s, mu),
     )
 
 
@@ -76,13 +76,16 @@ def on_nodes(
     edges: Float[np.ndarray, " e"],
     t: Float[np.ndarray, " t"],
     s: int,
+    mu: float,
 ) -> Float[np.ndarray, "t t"]:
     """A density on the nodes: weights for earlier blocks, edges where nodes are, an exponential within."""
+    near = mu * t[1:] < 1  # beyond, the sum at the edge t = 0 cancels; the first node stands for it
     density = np.tril(past)
     density[0, 0] = diagonal[0]
+    density[1:, 0] = np.where(near, at_edges[1:, 0], density[1:, 1])
     for b in range(len(edges) - 1):
-        rows, edge = slice(1 + s * b, 1 + s * (b + 1)), 1 + s * b - 1
-        density[1 + s * b :, edge] = at_edges[1 + s * b :, b]
+        rows = slice(1 + s * b, 1 + s * (b + 1))
+        density[rows, rows.start - 1] = at_edges[rows, b]
         for i in range(rows.start, rows.stop):
             width = t[i] - edges[b]
             share = (t[i] - t[rows.start : i + 1]) / width

@@ -19,7 +19,7 @@ from dynafield.dmft.sampling import Sample, draw, strata
 from dynafield.errors import SolveError
 from dynafield.problem.priors import Components
 
-__all__ = ["Ensemble", "Plan", "Replica", "adaptive", "along", "principal", "run"]
+__all__ = ["Ensemble", "Plan", "Replica", "adaptive", "along", "bytes_of", "principal", "run"]
 
 CHUNK = {"cpu": 1280, "gpu": 40960}
 """Paths solved at once: what the caches of a processor hold, or what fills an accelerator."""
@@ -77,11 +77,12 @@ def run(
     """
     parts = strata(plan.components, plan.points)
     size = bytes_of(sum(part.points for part in parts), capacity)
-    at_once = max(1, int(plan.memory / size))
+    # a march that chooses its grid must see all members at once
+    at_once = max(1, int(plan.memory / size)) if turns is not None else plan.replicas * len(problems)
     tasks = [(p, r) for r in range(plan.replicas) for p in range(len(problems))]
     found: dict[tuple[int, int], Replica] = {}
     edges, failure = np.zeros(1), None
-    dims = capacity if turns is not None else LARGEST
+    dims = capacity if turns is not None else max(capacity, LARGEST)
     for first in range(0, len(tasks), at_once):
         group = tasks[first : first + at_once]
         members = []
@@ -99,14 +100,15 @@ def run(
             march(one)
         except (KeyboardInterrupt, SolveError, UnsettledError) as error:
             failure = error
-        if failure is not None and found:
-            break
+        if failure is not None and (found or any(m.kernels.nodes != one.nodes for m in members)):
+            break  # what is half done is given up
         edges = np.array(one.edges)
         keep = max(1, KEPT // plan.replicas)
         found |= {task: finished(member, keep) for task, member in zip(group, members, strict=True)}
         if failure is not None:
             break
-    done = [[found[task] for task in tasks if task in found and task[0] == p] for p in range(len(problems))]
+    whole = [r for r in range(plan.replicas) if all((p, r) in found for p in range(len(problems)))]
+    done = [[found[p, r] for r in whole] for p in range(len(problems))]
     return Ensemble(edges, done, plan.points, failure)
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from dynafield.dmft.kernels import FAINT, Kernels
+from dynafield.dmft.kernels import FAINT
 from dynafield.dmft.layers import growth
 from dynafield.dmft.march import March, Problem, Step, UnsettledError, room
 from dynafield.errors import SolveError
@@ -26,8 +26,6 @@ __all__ = [
     "march_along",
     "nodes_of",
     "room_for",
-    "test_error",
-    "train_error",
 ]
 
 SHARE = 0.5
@@ -56,16 +54,6 @@ class Tolerance(NamedTuple):
         """The error allowed beside each value."""
         size = np.full_like(values, self.absolute) * unit
         return size if self.relative is None else np.minimum(size, self.relative * np.abs(values))
-
-
-def test_error(kernels: Kernels, rows: np.ndarray) -> np.ndarray:
-    r"""\(E_{test} = \delta |F|^2\)."""
-    return kernels.delta * np.sum(rows**2, axis=-1)
-
-
-def train_error(kernels: Kernels, rows: np.ndarray) -> np.ndarray:
-    r"""\(E_{train} = \delta |U|^2\)."""
-    return test_error(kernels, rows)
 
 
 def defects(
@@ -133,7 +121,7 @@ def march_adaptively(march: March, t_max: float, tolerance: Tolerance, report: R
         length = min(length, limit, left)
         if length < left < 2 * length:
             length = left / 2
-        if length < SMALLEST * max(min(lengths), march.time):
+        if length < SMALLEST * max(min(*lengths, t_max), march.time):
             raise SolveError(
                 f"the iteration for the kernels did not converge beyond t={march.time:.6g}, "
                 "however short the step"

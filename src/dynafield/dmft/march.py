@@ -21,7 +21,9 @@ from dynafield.numerics.collocation import Radau, radau
 
 __all__ = ["Accuracy", "March", "Member", "Problem", "UnsettledError", "make_member", "room"]
 
-SIZES = np.array([24, 40, 64, 96, 144, 216, 320, 480, 720, 1080, 1620, 2430])
+NEWTON_LOST = 1e-6
+"""Newton steps that are still so large when the rows have settled mean that a path was not solved."""
+SIZES = np.array([24, 40, 64, 96, 144, 216, 320, 480, 640])
 """Numbers of nodes that arrays have room for: few, so that compiled code is used again."""
 
 
@@ -172,6 +174,11 @@ class March:
         """Time reached."""
         return self.edges[-1]
 
+    @property
+    def nodes(self) -> int:
+        """Nodes that are known."""
+        return 1 + len(self.rule.nodes) * (len(self.edges) - 1)
+
     def block(self, member: Member, length: float) -> Block:
         """Constants of the next block."""
         problem, c, a = member.problem, self.rule.nodes, length * self.rule.weights
@@ -208,6 +215,8 @@ class March:
                 reach = length * member.problem.delta * float(np.max(totals.moments[0]))
                 moved, turned = member.kernels.distance(rows[k], made, reach, self.accuracy.faint)
                 if self.accuracy.met(moved, turned, count):
+                    if max(float(one.step) for one in sums[k]) > NEWTON_LOST:
+                        raise UnsettledError(self.where(length))
                     done[k] = Step(rows[k], made, totals.moments, count)
                     continue
                 rows[k] = made.like(helpers[k].next(rows[k].flat(), made.flat()))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from dynafield.dmft.ensemble import Ensemble, Plan, adaptive, along, principal, run
+from dynafield.dmft.ensemble import Ensemble, Plan, adaptive, along, bytes_of, principal, run
 from dynafield.dmft.estimates import estimate
 from dynafield.dmft.grid import Tolerance, halved, room_for
 from dynafield.dmft.kernels import FAINT
@@ -73,6 +73,12 @@ def refine(order: Order, report: Report) -> Ensemble:
     for number in range(1, ROUNDS + 1):
         if known.failure is not None:
             return known
+        needed = bytes_of(plan.points, room_for(known.edges, STAGES))
+        if needed > order.memory:
+            words = f"{plan.points} points per replica need {needed / 1e9:.2g} GB, more than memory_gb allows"
+            return dataclasses.replace(
+                known, failure=SolveError(f"{words}: take more of it, or a larger tol")
+            )
         march = along(known.edges, lambda march, n=number, p=plan.points: report(march, n, p))
         turns = [principal(replicas) for replicas in known.replicas]
         found = run(plan, order.problems, turns, march, room_for(known.edges, STAGES))
@@ -85,7 +91,8 @@ def refine(order: Order, report: Report) -> Ensemble:
             known = run(pilot, order.problems, None, along_halves, room_for(halved(known.edges), STAGES))
             continue
         if found.failure is not None:
-            return found if number == 1 else dataclasses.replace(known, failure=found.failure)
+            further = number == 1 and len(found.edges) >= len(known.edges)
+            return found if further else dataclasses.replace(known, failure=found.failure)
         known = found
         need = shortfall(order, known)
         if order.points or need <= 1:

@@ -1,7 +1,7 @@
 r"""Sampled coordinates: scrambled Sobol points, every component of the prior with its exact weight.
 
-Few components are strata, each with a number of points in proportion to its weight, rounded to
-powers of two; many are drawn from one Sobol coordinate instead. A stratum that is symmetric about
+Few components are strata, each with a number of points in proportion to the root of its weight,
+rounded to powers of two; many are drawn from one Sobol coordinate instead. A stratum that is symmetric about
 zero is sampled on one half only, since \((w, w^*, \eta) \to -(w, w^*, \eta)\) maps it to the other.
 """
 
@@ -103,8 +103,10 @@ def one(part: Stratum, dims: int, seed: tuple[int, ...]) -> Sample:
     if part.constant:
         return Sample(np.full(part.points, part.components.mean[0]), weight, folded, ndtri(uniform))
     target = targets(part.components, uniform[0])
-    exact = np.sum(part.components.weight * (part.components.mean**2 + part.components.std**2))
-    return Sample(target * np.sqrt(exact / np.mean(target**2)), weight, folded, ndtri(uniform[1:]))
+    if np.all(part.components.std > 0):  # the second moment exactly; atoms stay where they are
+        exact = np.sum(part.components.weight * (part.components.mean**2 + part.components.std**2))
+        target = target * np.sqrt(exact / np.mean(target**2))
+    return Sample(target, weight, folded, ndtri(uniform[1:]))
 
 
 def targets(components: Components, uniform: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:

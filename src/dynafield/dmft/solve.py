@@ -9,7 +9,7 @@ from dynafield.dmft.curves import Curves
 from dynafield.dmft.densities import densities
 from dynafield.dmft.ensemble import Ensemble, Replica
 from dynafield.dmft.estimates import estimate
-from dynafield.dmft.grid import Tolerance, nodes_of
+from dynafield.dmft.grid import LARGEST, Tolerance, nodes_of
 from dynafield.dmft.layers import growth
 from dynafield.dmft.march import March, Problem, UnsettledError
 from dynafield.dmft.refine import STAGES, Order, refine
@@ -45,11 +45,12 @@ def solve(
 
     `tol` bounds the error of both curves at every time, in units of \(E_{test}(0) = \rho^2 +
     \sigma^2\); with `rtol` their relative error too. Blocks of time and sampled paths are chosen
-    to meet it; `grid` (ends of blocks, from 0 to t_max) and `paths` (points per replica) fix them
-    instead. Arrays of δ, σ, α, λ are solved together, on one grid.
+    to meet it; `grid` (ends of blocks, from 0 to t_max) and `paths` (points per replica, rounded to
+    powers of two for each component of the prior) fix them instead. Arrays of δ, σ, α, λ are solved
+    together, on one grid.
 
     A failure raises SolveError with the time reached; with `throw=False` what is solved comes
-    back, and `status` says why it ended. So does Ctrl-C.
+    back, if there is anything, and `status` says why it ended. So does Ctrl-C.
     """
     order = checked(task, net, t_max, tol, rtol, trainer, paths, grid, seed, memory_gb)
     with Progress("solving", 1.0, progress) as bar:
@@ -130,10 +131,17 @@ def checked_grid(grid: Any, t_max: float) -> Float[np.ndarray, " b"]:
     """Ends of blocks from 0 to t_max, or InputError."""
     allowed = "a list of increasing times from 0 to t_max, the ends of blocks"
     edges = np.array(real_vector("grid", grid, np.isfinite, allowed))
-    if len(edges) < 2 or edges[0] != 0 or np.any(np.diff(edges) <= 0) or not np.isclose(edges[-1], t_max):
+    if (
+        len(edges) < 2
+        or edges[0] != 0
+        or np.any(np.diff(edges) <= 0)
+        or abs(edges[-1] - t_max) > 1e-9 * t_max
+    ):
         raise InputError(
             f"grid must be {allowed}, got {edges[0]:g} … {edges[-1]:g} with {len(edges)} entries"
         )
+    if 1 + STAGES * (len(edges) - 1) > LARGEST:
+        raise InputError(f"grid must have at most {(LARGEST - 1) // STAGES} blocks, got {len(edges) - 1}")
     return edges
 
 

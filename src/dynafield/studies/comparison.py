@@ -40,6 +40,13 @@ class Comparison:
         """Standard error of that difference: of the runs and of the theory together."""
         return np.hypot(self.runs.standard_error(name), getattr(self.curves.at(self.t), f"{name}_se"))
 
+    def worst(self, name: str = "test_error") -> float:
+        """Largest distance in standard errors, over times at which there is any spread; NaN for one run."""
+        error = self.standard_error(name)
+        spread = error > 1e-12 * np.max(self.runs.mean(name))
+        ratios = np.abs(self.difference(name))[spread] / error[spread]
+        return float(np.max(ratios)) if ratios.size else float("nan")
+
     def table(self) -> dict[str, np.ndarray]:
         """Times, both errors in theory and in finite networks, and their standard errors."""
         points = self.curves.at(self.t)
@@ -74,10 +81,7 @@ class Comparison:
         return files.write(self.to_xarray(), "Comparison", path)
 
     def __repr__(self) -> str:
-        worst = {
-            name: float(np.nanmax(np.abs(self.difference(name)) / self.standard_error(name)))
-            for name in ("train_error", "test_error")
-        }
+        worst = {name: self.worst(name) for name in ("train_error", "test_error")}
         size = f"{self.runs.seeds} runs, n={self.runs.n}, d={self.runs.d}"
         lines = [f"{name}: at most {value:.2g} standard errors apart" for name, value in worst.items()]
         return "\n  ".join([f"Comparison: {self.title}, {size}", *lines])
@@ -102,5 +106,7 @@ def compare(
     runs = simulate(
         task, net, t_max, d=d, seeds=seeds, t_eval=t_eval, seed=seed, workers=workers, progress=progress
     )
+    if not runs.complete:
+        raise KeyboardInterrupt
     curves = solve(task, net, t_max, tol=tol, seed=seed, progress=progress)
     return Comparison(curves, runs)

@@ -97,11 +97,10 @@ def lazy_kernels(
         one = -np.expm1(-t[:, None] * x)
         return one[:, None] * (one / np.where(x > 0, x, 1.0))
 
-    kept = law.average(lambda x: decays(both, x))
+    bulk = law.average(lambda x: decays(both, x), atom=False)
     lost = law.average(lambda x: x * decays(both, x))
-    C_w = power * kept + noise / delta * law.average(growth)
-    # σ²(∫ e^{-x(t+t')} dμ + δ - 1)/δ: in the bulk and at the atom, without the cancelling 1 - δ
-    bulk = kept - law.atom
+    C_w = power * (bulk + law.atom) + noise / delta * law.average(growth)
+    # the atom 1 - δ and the constant δ - 1 cancel for δ < 1: leave out both
     C_f = power * lost + noise / delta * (bulk + max(0.0, delta - 1))
     R_w = np.where(causal, law.average(lambda x: decays(ahead, x)), 0.0) / delta
     R_f = np.where(causal, law.average(lambda x: x * decays(ahead, x)), 0.0) / delta
