@@ -14,9 +14,9 @@ def load(path: str | Path) -> Record:
     """The result saved at `path`, of the public class the file names."""
     data = files.read(path)
     kind = getattr(dynafield, str(data.attrs["kind"]), None)
-    if data.attrs["kind"] == "Comparison":
-        raise FileError(f"{path} holds the table of a comparison: open it with xarray.open_dataset")
-    if not (isinstance(kind, type) and issubclass(kind, Record)):
+    if isinstance(kind, type) and not issubclass(kind, Record):
+        raise FileError(f"{path} holds the table of a {kind.__name__}: open it with xarray.open_dataset")
+    if kind is None:
         raise FileError(
             f"{path} holds a {data.attrs['kind']!r}, written by dynafield {data.attrs['dynafield_version']}, "
             f"which dynafield {dynafield.__version__} does not know"

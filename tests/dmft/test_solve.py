@@ -149,6 +149,9 @@ def test_finite_networks_agree():
     for name in ("train_error", "test_error"):
         assert np.all(np.abs(found.difference(name)) < 4 * found.standard_error(name)), name
     assert "standard errors apart" in repr(found)
+    loss = found.runs.mean("loss") - found.curves.at(found.t).loss  # with its weight decay, λ E[u² + v²]/2
+    assert np.all(np.abs(loss) < 4 * found.runs.standard_error("loss"))
+    assert found.curves.loss[0] == pytest.approx(UNIT / 2 + 0.05 * 0.8**2, rel=1e-12)
 
 
 def test_arrays_are_solved_together_and_keep_their_axes():
@@ -186,18 +189,18 @@ def test_memory_bounds_what_is_solved_at_once_and_changes_nothing():
 
 
 def test_interruption_returns_what_is_solved_when_asked(monkeypatch):
-    original, calls = refine.along, []
+    original, calls = refine.march_along, []
 
-    def interrupting(edges, report):
+    def interrupting(march, edges, report):
         def stop(march):
             report(march)
             calls.append(march.time)
             if len(calls) == 2:
                 raise KeyboardInterrupt
 
-        return original(edges, stop)
+        original(march, edges, stop)
 
-    monkeypatch.setattr(refine, "along", interrupting)
+    monkeypatch.setattr(refine, "march_along", interrupting)
     arguments = (sparse_task(), df.DiagonalNetwork(0.5), 4.0)
     options = dict(tol=1e-2, paths=256, grid=[0.0, 0.5, 1.5, 4.0])
     partial = df.solve(*arguments, throw=False, **options)
@@ -228,6 +231,7 @@ def test_failure_is_loud_and_can_be_asked_to_be_quiet(monkeypatch):
         (dict(tol=0.0), "tol must be one number from 1e-6 to 0.1, got 0"),
         (dict(rtol=0.0), "rtol"),
         (dict(paths=10), "paths must be an integer from 64"),
+        (dict(grid=[0.0, 1.0], net=df.DiagonalNetwork(0.5, 4.0, 3)), "blocks of at most 0.75"),
         (dict(grid=[0.0, 2.0, 1.0]), "grid must be a list of increasing times from 0 to t_max"),
         (dict(seed=-1), "seed"),
         (dict(memory_gb=0.0), "memory_gb"),

@@ -66,7 +66,7 @@ class Curves(Record):
     train_error_se: Any = quantity("estimated error of train_error", False, over=TIME)
     test_error_se: Any = quantity("estimated error of test_error", False, over=TIME)
     C_w: Any = quantity("correlation of errors E[(w(t) - w*)(w(t') - w*)]", False, over=KERNEL)
-    C_f: Any = quantity("correlation of residuals", False, over=KERNEL)
+    C_f: Any = quantity("covariance over time of a residual f - ξ, which is Gaussian", False, over=KERNEL)
     R_w: Any = quantity("response of weights R_w(t, s), a density, 0 for s > t", False, over=KERNEL)
     R_f: Any = quantity("response of residuals R_f(t, s), a density, 0 for s > t", False, over=KERNEL)
     paths: Any = quantity("weights w(t) of sampled paths", False, over=("path", "time"))
@@ -88,11 +88,6 @@ class Curves(Record):
         return bool(self.t[-1] >= self.t_max * (1 - 1e-9))
 
     @property
-    def residual_covariance(self) -> np.ndarray:
-        """Covariance over time of one residual f - ξ, a Gaussian process: C_f."""
-        return np.asarray(self.C_f)
-
-    @property
     def dense(self) -> Dense:
         """Interpolation between the nodes."""
         return Dense(np.asarray(self.t), np.asarray(self.edges))
@@ -105,12 +100,12 @@ class Curves(Record):
         logs = {
             name: np.log(np.maximum(getattr(self, name), 1e-300)) for name in ("train_error", "test_error")
         }
-        plain = {name: np.asarray(getattr(self, name)) @ rule.T for name in ("loss",)}
         errors = {
             name: np.asarray(getattr(self, name)) @ np.abs(rule.T)
             for name in ("train_error_se", "test_error_se")
         }
-        return Points(t=t, **{k: np.exp(v @ rule.T) for k, v in logs.items()}, **errors, **plain)
+        values = {name: np.exp(log @ rule.T) for name, log in logs.items()}
+        return Points(t=t, loss=np.asarray(self.loss) @ rule.T, **values, **errors)
 
     def law(self, t: Any, *index: int) -> Law:
         """Weighted draws (w(t), w*) at a time; `index` chooses one problem of several."""

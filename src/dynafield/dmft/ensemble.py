@@ -12,14 +12,14 @@ import jax
 import numpy as np
 from jaxtyping import Bool, Float
 
-from dynafield.dmft.grid import LARGEST, Tolerance, march_adaptively, march_along
+from dynafield.dmft.grid import LARGEST
 from dynafield.dmft.kernels import Kernels
 from dynafield.dmft.march import Accuracy, March, Member, Problem, UnsettledError, make_member
-from dynafield.dmft.sampling import Sample, draw, strata
+from dynafield.dmft.sampling import Sample, Stratum, draw, strata
 from dynafield.errors import SolveError
 from dynafield.problem.priors import Components
 
-__all__ = ["Ensemble", "Plan", "Replica", "adaptive", "along", "bytes_of", "principal", "run"]
+__all__ = ["Ensemble", "Plan", "Replica", "bytes_of", "principal", "run"]
 
 CHUNK = {"cpu": 1280, "gpu": 40960}
 """Paths solved at once: what the caches of a processor hold, or what fills an accelerator."""
@@ -39,6 +39,21 @@ class Plan(NamedTuple):
     stages: int
     seed: int
     memory: float
+
+    @property
+    def strata(self) -> list[Stratum]:
+        """How the points are shared out."""
+        return strata(self.components, self.points)
+
+    @property
+    def paths(self) -> int:
+        """Paths of one replica."""
+        return sum(part.points for part in self.strata)
+
+    @property
+    def kept(self) -> int:
+        """Paths of one replica that are kept: a share 1/2^k, itself a smaller sample."""
+        return self.paths // 2 ** max(0, int(np.ceil(np.log2(self.paths * self.replicas / KEPT))))
 
 
 @dataclasses.dataclass
@@ -61,9 +76,6 @@ class Ensemble:
     failure: BaseException | None = None
 
 
-Report = Callable[[March], None]
-
-
 def run(
     plan: Plan,
     problems: list[Problem],
@@ -75,8 +87,7 @@ def run(
 
     `turns` are the directions in which the noise of each problem is drawn [eq:dmft_rotation].
     """
-    parts = strata(plan.components, plan.points)
-    size = bytes_of(sum(part.points for part in parts), capacity)
+    size = bytes_of(plan.paths, capacity)
     # a march that chooses its grid must see all members at once
     at_once = max(1, int(plan.memory / size)) if turns is not None else plan.replicas * len(problems)
     tasks = [(p, r) for r in range(plan.replicas) for p in range(len(problems))]
@@ -87,7 +98,7 @@ def run(
         group = tasks[first : first + at_once]
         members = []
         for p, r in group:
-            sample = draw(parts, dims, (plan.seed, r))
+            sample = draw(plan.strata, dims, (plan.seed, r))
             if turns is not None:
                 sample = rotated(sample, turns[p])
             members.append(
@@ -103,8 +114,7 @@ def run(
         if failure is not None and (found or any(m.kernels.nodes != one.nodes for m in members)):
             break  # what is half done is given up
         edges = np.array(one.edges)
-        keep = max(1, KEPT // plan.replicas)
-        found |= {task: finished(member, keep) for task, member in zip(group, members, strict=True)}
+        found |= {task: finished(member, plan.kept) for task, member in zip(group, members, strict=True)}
         if failure is not None:
             break
     whole = [r for r in range(plan.replicas) if all((p, r) in found for p in range(len(problems)))]
@@ -167,13 +177,3 @@ def unfolded(
         np.concatenate([target, -target[folded]]),
         np.concatenate([share, share[folded]]),
     )
-
-
-def adaptive(t_max: float, tolerance: Tolerance, report: Report) -> Callable[[March], None]:
-    """A march that chooses its grid."""
-    return lambda march: march_adaptively(march, t_max, tolerance, report)
-
-
-def along(edges: Float[np.ndarray, " b"], report: Report) -> Callable[[March], None]:
-    """A march on a given grid."""
-    return lambda march: march_along(march, edges, report)

@@ -19,6 +19,7 @@ from dynafield.numerics.collocation import Radau, lagrange, radau
 
 __all__ = [
     "LARGEST",
+    "STEEPEST",
     "Tolerance",
     "defects",
     "halved",
@@ -36,6 +37,8 @@ LONGEST = 2.5
 """A block is at most so many times longer than the one before."""
 SMALLEST = 1e-12
 """Shortest block, relative to the first guess or the time reached."""
+STEEPEST = 1.5
+"""Largest μh: beyond, the rule no longer grows as the layers do."""
 MANY = 60
 """After so many sweeps blocks do not grow."""
 
@@ -77,11 +80,9 @@ def excess(march: March, steps: list[Step], tolerance: Tolerance) -> float:
     """Largest estimated error in units of what is allowed."""
     worst = 0.0
     for member, step in zip(march.members, steps, strict=True):
-        kernels, s = member.kernels, len(march.rule.nodes)
-        k = kernels.nodes - 1
-        noise = np.zeros((s, kernels.capacity))
-        noise[:, : k + 1], noise[:, k + 1 : k + 1 + s] = step.made.known, step.made.fresh
-        for before, new in ((kernels.F[k], noise), (kernels.U[k], kernels.residuals(step.made))):
+        kernels = member.kernels
+        k, made = kernels.nodes - 1, step.made
+        for before, new in ((kernels.F[k], kernels.noise(made)), (kernels.U[k], kernels.residuals(made))):
             absolute, relative = defects(march.rule, np.vstack([before, new]), kernels.scale)
             worst = max(worst, float(absolute[0]) / tolerance.absolute)
             if tolerance.relative is not None and np.linalg.norm(new[-1]) > FAINT * kernels.scale:
@@ -106,14 +107,8 @@ def march_adaptively(march: March, t_max: float, tolerance: Tolerance, report: R
         first_length(m.problem, m.kernels.scale, float(np.max(np.abs(m.chunks[0].target))))
         for m in march.members
     ]
-    limit = min(
-        (
-            1.5 / growth(m.problem.depth, m.problem.lam)
-            if m.problem.depth > 2 and m.problem.lam > 0
-            else np.inf
-        )
-        for m in march.members
-    )
+    fastest = max(growth(m.problem.depth, m.problem.lam) for m in march.members)
+    limit = STEEPEST / fastest if fastest > 0 else np.inf
     length, stages = min(lengths), len(march.rule.nodes)
     while march.time < t_max * (1 - 1e-12):
         make_room(march, stages)

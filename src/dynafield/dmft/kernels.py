@@ -98,13 +98,18 @@ class Kernels:
         width = rows.response.shape[1]
         return NewRows(rows.known + overlap, fresh, totals.response[:, :width])
 
-    def residuals(self, rows: NewRows) -> Float[np.ndarray, "s t"]:
-        """New rows of U."""
+    def noise(self, rows: NewRows) -> Float[np.ndarray, "s t"]:
+        """New rows of F, over all nodes there is room for."""
         s, k = self.stages, self.nodes
         noise = np.zeros((s, self.capacity))
         noise[:, :k], noise[:, k : k + s] = rows.known, rows.fresh
+        return noise
+
+    def residuals(self, rows: NewRows) -> Float[np.ndarray, "s t"]:
+        """New rows of U."""
+        s, k = self.stages, self.nodes
         past = rows.response[:, :k] @ self.U[:k]
-        return np.linalg.solve(np.eye(s) + rows.response[:, k:], noise - past)
+        return np.linalg.solve(np.eye(s) + rows.response[:, k:], self.noise(rows) - past)
 
     def measure(self) -> NewRows:
         """Weights of the rows that make their errors comparable: a response by what it responds to."""
@@ -134,7 +139,7 @@ class Kernels:
         """Keep the rows; return the matrix that makes new basis vectors of what the old ones leave."""
         s, k = self.stages, self.nodes
         self.U[k : k + s] = self.residuals(rows)
-        self.F[k : k + s, :k], self.F[k : k + s, k : k + s] = rows.known, rows.fresh
+        self.F[k : k + s] = self.noise(rows)
         self.R[k : k + s, : k + s] = rows.response
         self.moments[:, k : k + s] = moments
         found = int(np.sum(np.any(rows.fresh != 0, axis=0)))

@@ -154,6 +154,7 @@ def enlarged(paths: Paths, normals: Float[np.ndarray, "t n"]) -> Paths:
 class Step(NamedTuple):
     """A block that is solved but not yet kept: rows driving the paths, rows they make, moments."""
 
+    block: Block
     drive: NewRows
     made: NewRows
     moments: Float[np.ndarray, "3 s"]
@@ -217,7 +218,7 @@ class March:
                 if self.accuracy.met(moved, turned, count):
                     if max(float(one.step) for one in sums[k]) > NEWTON_LOST:
                         raise UnsettledError(self.where(length))
-                    done[k] = Step(rows[k], made, totals.moments, count)
+                    done[k] = Step(blocks[k], rows[k], made, totals.moments, count)
                     continue
                 rows[k] = made.like(helpers[k].next(rows[k].flat(), made.flat()))
             if len(done) == len(self.members):
@@ -242,12 +243,11 @@ class March:
     def keep(self, length: float, steps: list[Step]) -> None:
         """Make a solved block part of the past."""
         for member, step in zip(self.members, steps, strict=True):
-            block = self.block(member, length)
             correction = np.zeros((len(self.rule.nodes), member.kernels.capacity))
             correction[:, : member.kernels.nodes] = step.made.known - step.drive.known
             fresh = member.kernels.append(step.made, step.moments)
             member.chunks = [
-                commit(paths, block, outcome, correction, fresh)
+                commit(paths, step.block, outcome, correction, fresh)
                 for paths, outcome in zip(member.chunks, member.outcomes, strict=True)
             ]
             member.outcomes = []
@@ -256,11 +256,9 @@ class March:
 
 def device_rows(kernels: Kernels, drive: NewRows) -> Rows:
     """Rows in the shapes of the path equation: noise and response that drive, basis part to remove."""
-    s, k, size = kernels.stages, kernels.nodes, kernels.capacity
-    noise, known, response = (np.zeros((s, size)) for _ in range(3))
-    noise[:, :k], noise[:, k : k + s] = drive.known, drive.fresh
-    known[:, :k] = drive.known
-    response[:, :k] = drive.response[:, :k]
+    k, noise = kernels.nodes, kernels.noise(drive)
+    known, response = np.zeros_like(noise), np.zeros_like(noise)
+    known[:, :k], response[:, :k] = drive.known, drive.response[:, :k]
     parts: list[Any] = [noise, known, response, drive.response[:, k:]]
     return Rows(*parts)
 

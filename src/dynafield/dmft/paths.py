@@ -80,12 +80,13 @@ class Outcome(NamedTuple):
 
 
 class Solved(NamedTuple):
-    """A block of paths: increments of ψ, layers, and (P + κ)⁻¹ by its entries."""
+    """A block of paths: increments of ψ, layers, P = (1 + R)B⁻¹, and (P + κ)⁻¹ by its entries."""
 
     phi: Float[Array, "s n"]
     a: Float[Array, "s n"]
     b: Float[Array, "s n"]
     made: Layers
+    stiff: Float[Array, "s s"]
     inverse: list
     step: Float[Array, ""]
 
@@ -124,7 +125,7 @@ def follow(depth: int, paths: Paths, block: Block, rows: Rows, guess: Float[Arra
     first = admissible(depth, guess, free_a, free_b)
     phi, size, _ = jax.lax.while_loop(unsettled, improve, (first, jnp.asarray(jnp.inf), 0))
     a, b, made = at(phi)
-    return Solved(phi, a, b, made, inverse_of_shifted(stiff, made.slope), size)
+    return Solved(phi, a, b, made, stiff, inverse_of_shifted(stiff, made.slope), size)
 
 
 def admissible(depth: int, guess: Array, free_a: Array, free_b: Array) -> Array:
@@ -165,10 +166,9 @@ def tangents(paths: Paths, block: Block, rows: Rows, solved: Solved) -> Float[Ar
     assert paths.rates is not None
     assert paths.tangent is not None
     size, (times, count, _) = len(rows.inner), paths.rates.shape
-    stiff = (jnp.eye(size) + rows.inner) @ block.inverse
     own = jax.lax.dynamic_update_slice(rows.response, jnp.eye(size) + rows.inner, (0, block.place))
     past = (rows.response @ paths.rates.reshape(times, -1)).reshape(size, count, times)
-    source = own[:, None, :] - past + (stiff @ block.carry)[:, None, None] * paths.tangent
+    source = own[:, None, :] - past + (solved.stiff @ block.carry)[:, None, None] * paths.tangent
     return jnp.stack(
         [sum(m[:, None] * s for m, s in zip(row, source, strict=True)) for row in solved.inverse]
     )

@@ -7,14 +7,15 @@ the one before found [eq:dmft_rotation].
 
 import dataclasses
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
-from dynafield.dmft.ensemble import Ensemble, Plan, adaptive, along, bytes_of, principal, run
+from dynafield.dmft.ensemble import Ensemble, Plan, bytes_of, principal, run
 from dynafield.dmft.estimates import estimate
-from dynafield.dmft.grid import Tolerance, halved, room_for
+from dynafield.dmft.grid import Tolerance, halved, march_adaptively, march_along, room_for
 from dynafield.dmft.kernels import FAINT
 from dynafield.dmft.march import Accuracy, March, Problem, UnsettledError, room
 from dynafield.errors import SolveError
@@ -56,7 +57,8 @@ class Order(NamedTuple):
     memory: float
 
 
-Report = Callable[[March, int, int], None]
+Report = Callable[..., None]
+"""Told the march, the number of the round and its points after every block."""
 
 
 def refine(order: Order, report: Report) -> Ensemble:
@@ -68,18 +70,20 @@ def refine(order: Order, report: Report) -> Ensemble:
         else Accuracy(tolerance.absolute / 20, tolerance.relative / 10, FAINT, patience=150)
     )
     pilot = Plan(order.components, PILOT, 2, accuracy, STAGES, order.seed, order.memory)
-    known = find_grid(order, pilot, lambda march: report(march, 0, PILOT))
+    first = partial(report, number=0, points=PILOT)
+    known = find_grid(order, pilot, first)
     plan = pilot._replace(points=order.points or first_points(tolerance), replicas=REPLICAS)
     for number in range(1, ROUNDS + 1):
         if known.failure is not None:
             return known
-        needed = bytes_of(plan.points, room_for(known.edges, STAGES))
+        needed = bytes_of(plan.paths, room_for(known.edges, STAGES))
         if needed > order.memory:
             words = f"{plan.points} points per replica need {needed / 1e9:.2g} GB, more than memory_gb allows"
             return dataclasses.replace(
                 known, failure=SolveError(f"{words}: take more of it, or a larger tol")
             )
-        march = along(known.edges, lambda march, n=number, p=plan.points: report(march, n, p))
+        told = partial(report, number=number, points=plan.points)
+        march = partial(march_along, edges=known.edges, report=told)
         turns = [principal(replicas) for replicas in known.replicas]
         found = run(plan, order.problems, turns, march, room_for(known.edges, STAGES))
         stuck = isinstance(found.failure, UnsettledError)
@@ -87,11 +91,12 @@ def refine(order: Order, report: Report) -> Ensemble:
             plan = plan._replace(points=4 * plan.points)  # a small sample may have no fixed point to find
             continue
         if stuck and order.edges is None:
-            along_halves = along(halved(known.edges), lambda march: report(march, 0, PILOT))
-            known = run(pilot, order.problems, None, along_halves, room_for(halved(known.edges), STAGES))
+            finer = halved(known.edges)
+            march = partial(march_along, edges=finer, report=first)
+            known = run(pilot, order.problems, None, march, room_for(finer, STAGES))
             continue
         if found.failure is not None:
-            further = number == 1 and len(found.edges) >= len(known.edges)
+            further = len(found.edges) >= len(known.edges) and len(found.replicas[0]) > 1
             return found if further else dataclasses.replace(known, failure=found.failure)
         known = found
         need = shortfall(order, known)
@@ -114,7 +119,11 @@ def first_points(tolerance: Tolerance) -> int:
 def find_grid(order: Order, pilot: Plan, report: Callable[[March], None]) -> Ensemble:
     """The pilot, on its way choosing the grid unless it is given."""
     share = order.tolerance.times(TIME_SHARE)
-    march = adaptive(order.t_max, share, report) if order.edges is None else along(order.edges, report)
+    march = (
+        partial(march_adaptively, t_max=order.t_max, tolerance=share, report=report)
+        if order.edges is None
+        else partial(march_along, edges=order.edges, report=report)
+    )
     return run(pilot, order.problems, None, march, room(30))
 
 

@@ -14,7 +14,7 @@ from scipy.stats import qmc
 
 from dynafield.problem.priors import Components
 
-__all__ = ["Sample", "draw", "strata"]
+__all__ = ["Sample", "Stratum", "draw", "strata"]
 
 STRATA = 8
 """Up to so many components each have points of their own."""

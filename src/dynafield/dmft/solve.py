@@ -1,5 +1,6 @@
 """The learning curve of the infinite network."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from dynafield.dmft.curves import Curves
 from dynafield.dmft.densities import densities
 from dynafield.dmft.ensemble import Ensemble, Replica
 from dynafield.dmft.estimates import estimate
-from dynafield.dmft.grid import LARGEST, Tolerance, nodes_of
+from dynafield.dmft.grid import LARGEST, STEEPEST, Tolerance, nodes_of
 from dynafield.dmft.layers import growth
 from dynafield.dmft.march import March, Problem, UnsettledError
 from dynafield.dmft.refine import STAGES, Order, refine
@@ -54,7 +55,7 @@ def solve(
     """
     order = checked(task, net, t_max, tol, rtol, trainer, paths, grid, seed, memory_gb)
     with Progress("solving", 1.0, progress) as bar:
-        known = refine(order, lambda march, number, points: show(bar, order.t_max, march, number, points))
+        known = refine(order, partial(show, bar, order.t_max))
     status = "finished"
     if known.failure is not None:
         failure = explained(known.failure)
@@ -113,7 +114,7 @@ def checked(
         paths = integer("paths", paths, 64, 2**22)
     memory = MEMORY if memory_gb is None else memory_gb
     memory = one_real("memory_gb", memory, lambda x: x > 0, "one number > 0")
-    edges = None if grid is None else checked_grid(grid, end)
+    edges = None if grid is None else checked_grid(grid, end, max(growth(net.depth, p.lam) for p in problems))
     return Order(
         task.prior.components,
         problems,
@@ -127,7 +128,7 @@ def checked(
     )
 
 
-def checked_grid(grid: Any, t_max: float) -> Float[np.ndarray, " b"]:
+def checked_grid(grid: Any, t_max: float, mu: float) -> Float[np.ndarray, " b"]:
     """Ends of blocks from 0 to t_max, or InputError."""
     allowed = "a list of increasing times from 0 to t_max, the ends of blocks"
     edges = np.array(real_vector("grid", grid, np.isfinite, allowed))
@@ -142,6 +143,11 @@ def checked_grid(grid: Any, t_max: float) -> Float[np.ndarray, " b"]:
         )
     if 1 + STAGES * (len(edges) - 1) > LARGEST:
         raise InputError(f"grid must have at most {(LARGEST - 1) // STAGES} blocks, got {len(edges) - 1}")
+    if mu * np.max(np.diff(edges)) > STEEPEST:
+        raise InputError(
+            f"grid must have blocks of at most {STEEPEST / mu:g} at this weight decay and depth, "
+            f"got {np.max(np.diff(edges)):g}"
+        )
     return edges
 
 
