@@ -25,7 +25,7 @@ def noise(t):
 def march(problem, stages, blocks, t_max, targets):
     """Layers at t_max by collocation with frozen noise and frozen memory."""
     size = 1 + stages * blocks
-    member = make_member(problem, sample(targets, size), size, 128, stages, 1.0, 1e-12)
+    member = make_member(problem, sample(targets, size), size, stages, 1e-12)
     one = March([member], Accuracy(1e-9, 1e-9), stages)
     length = t_max / blocks
     whole = np.zeros((size, size))
@@ -100,7 +100,7 @@ def test_tangents_are_derivatives_of_paths():
 
     def run(shift):
         """Weights on the nodes when the gradient is shifted by `shift` at each node."""
-        member = make_member(problem, sample([0.3], size), size, 128, stages, 1.0, 1e-12)
+        member = make_member(problem, sample([0.3], size), size, stages, 1e-12)
         one = March([member], Accuracy(1e-9, 1e-9), stages)
         paths, weights, rates = member.chunks[0], [], []
         for b in range(2):

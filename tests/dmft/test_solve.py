@@ -278,6 +278,24 @@ def test_arrays_share_a_grid_whatever_the_memory():
     assert np.array_equal(whole.test_error, parts.test_error)
 
 
+def test_a_grid_for_all_is_found_in_parts_when_memory_is_short(monkeypatch):
+    original, asked = refine.choose_grid, []
+
+    def counting(order, pilot, problems, stops, report):
+        asked.append(len(problems))
+        return original(order, pilot, problems, stops, report)
+
+    monkeypatch.setattr(refine, "choose_grid", counting)
+    net, times = df.DiagonalNetwork(np.array([0.1, 3.0])), np.array([0.5, 5.0, 60.0])
+    whole = df.solve(sparse_task(), net, 60.0, tol=0.02)
+    parts = df.solve(sparse_task(), net, 60.0, tol=0.02, memory_gb=0.1)
+    assert asked == [2, 2, 1, 1]
+    gap = np.abs(whole.at(times).test_error - parts.at(times).test_error)
+    assert np.all(gap < 0.02 * UNIT)
+    with pytest.raises(df.SolveError, match=r"nodes of time need .* GB beyond t=.*, more than memory_gb"):
+        df.solve(sparse_task(), net, 60.0, tol=0.02, memory_gb=0.02)
+
+
 def test_many_atoms_keep_their_values():
     values = np.arange(1.0, 13.0)
     sample = ensemble.draw(ensemble.strata(df.Empirical(values).components, 1024), 4, (0,))

@@ -11,13 +11,11 @@ from jaxtyping import Float
 from dynafield.dmft.dense import Dense
 from dynafield.errors import InputError
 from dynafield.problem.checks import index_of, integer, one_real, real_vector
-from dynafield.records.record import Record, quantity
+from dynafield.records.record import quantity
 from dynafield.records.text import show
+from dynafield.records.timed import TIME, TwoTimeRecord
 
 __all__ = ["Curves", "Law", "Points"]
-
-TIME = ("time",)
-KERNEL = ("time", "time_before")
 
 
 class Points(NamedTuple):
@@ -54,21 +52,14 @@ class Law(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
-class Curves(Record):
+class Curves(TwoTimeRecord):
     """Errors and kernels over time: parameter axes first, then times. Errors are in absolute units."""
 
     title: ClassVar[str] = "learning curve of the infinite network"
 
-    t: Any = quantity("nodes of time", over=TIME, swept=False)
-    train_error: Any = quantity("training error C_f(t, t)", over=TIME)
-    test_error: Any = quantity("test error C_w(t, t) + σ²", over=TIME)
     loss: Any = quantity("train_error/2 + λ E[u² + v²]/2", over=TIME)
     train_error_se: Any = quantity("estimated error of train_error", False, over=TIME)
     test_error_se: Any = quantity("estimated error of test_error", False, over=TIME)
-    C_w: Any = quantity("correlation of errors E[(w(t) - w*)(w(t') - w*)]", False, over=KERNEL)
-    C_f: Any = quantity("covariance over time of a residual f - ξ, which is Gaussian", False, over=KERNEL)
-    R_w: Any = quantity("response of weights R_w(t, s), a density, 0 for s > t", False, over=KERNEL)
-    R_f: Any = quantity("response of residuals R_f(t, s), a density, 0 for s > t", False, over=KERNEL)
     paths: Any = quantity("weights w(t) of sampled paths", False, over=("path", "time"))
     path_target: Any = quantity("their targets", False, over=("path",))
     path_weight: Any = quantity("their weights", False, over=("path",))
@@ -136,10 +127,6 @@ class Curves(Record):
 
         return draw_curves(self, ax)
 
-    def to_xarray(self) -> xr.Dataset:
-        """Everything as a labelled data set; times are a coordinate, settings are attributes."""
-        return super().to_xarray().rename(t="time").set_coords("time")
-
     def rows(self) -> list[tuple[str, str, str]]:
         """What the curves show of themselves."""
         told = super().rows()
@@ -156,11 +143,6 @@ class Curves(Record):
         """Tolerances, sizes, seed and status."""
         names = ("t_max", "tol", "points", "replicas", "seed", "status")
         return {name: getattr(self, name) for name in names} | ({"rtol": self.rtol} if self.rtol else {})
-
-    @classmethod
-    def from_xarray(cls, data: xr.Dataset) -> "Record":
-        """The result that `to_xarray` described."""
-        return super().from_xarray(data.assign(t=data["time"]) if "time" in data else data)
 
     @classmethod
     def settings(cls, data: xr.Dataset) -> dict[str, Any]:

@@ -8,23 +8,18 @@ import dataclasses
 from collections.abc import Callable
 from typing import NamedTuple
 
-import jax
 import numpy as np
 from jaxtyping import Bool, Float
 
 from dynafield.dmft.grid import LARGEST
 from dynafield.dmft.kernels import Kernels
-from dynafield.dmft.march import Accuracy, March, Member, Problem, UnsettledError, make_member
+from dynafield.dmft.march import Accuracy, March, Member, Problem, UnsettledError, bytes_of, make_member
 from dynafield.dmft.sampling import Sample, Stratum, draw, strata
 from dynafield.errors import SolveError
 from dynafield.problem.priors import Components
 
-__all__ = ["Ensemble", "Plan", "Replica", "bytes_of", "principal", "run"]
+__all__ = ["Ensemble", "Plan", "Replica", "principal", "run"]
 
-CHUNK = {"cpu": 1280, "gpu": 40960}
-"""Paths solved at once: what the caches of a processor hold, or what fills an accelerator."""
-TANGENTS = 0.125
-"""Share of the chunks whose paths carry tangents: responses scatter less than correlations."""
 KEPT = 2**14
 """Paths kept per problem for the law of the weights."""
 
@@ -82,14 +77,14 @@ def run(
     turns: list[Float[np.ndarray, "t t"]] | None,
     march: Callable[[March], None],
     capacity: int,
+    together: bool = False,
 ) -> Ensemble:
-    """All replicas of all problems, as many at once as memory allows.
+    """All replicas of all problems, as many at once as memory allows, or together.
 
     `turns` are the directions in which the noise of each problem is drawn [eq:dmft_rotation].
     """
-    size = bytes_of(plan.paths, capacity)
-    # a march that chooses its grid must see all members at once
-    at_once = max(1, int(plan.memory / size)) if turns is not None else plan.replicas * len(problems)
+    count = plan.replicas * len(problems)
+    at_once = count if together else max(1, int(plan.memory / bytes_of(plan.paths, capacity)))
     tasks = [(p, r) for r in range(plan.replicas) for p in range(len(problems))]
     found: dict[tuple[int, int], Replica] = {}
     edges, failure = np.zeros(1), None
@@ -101,12 +96,8 @@ def run(
             sample = draw(plan.strata, dims, (plan.seed, r))
             if turns is not None:
                 sample = rotated(sample, turns[p])
-            members.append(
-                make_member(
-                    problems[p], sample, capacity, chunk_size(), plan.stages, TANGENTS, plan.accuracy.smallest
-                )
-            )
-        one = March(members, plan.accuracy, plan.stages)
+            members.append(make_member(problems[p], sample, capacity, plan.stages, plan.accuracy.smallest))
+        one = March(members, plan.accuracy, plan.stages, plan.memory)
         try:
             march(one)
         except (KeyboardInterrupt, SolveError, UnsettledError) as error:
@@ -120,17 +111,6 @@ def run(
     whole = [r for r in range(plan.replicas) if all((p, r) in found for p in range(len(problems)))]
     done = [[found[p, r] for r in whole] for p in range(len(problems))]
     return Ensemble(edges, done, plan.points, failure)
-
-
-def chunk_size() -> int:
-    """Paths solved at once on the device in use."""
-    return CHUNK.get(jax.default_backend(), CHUNK["gpu"])
-
-
-def bytes_of(paths: int, capacity: int) -> float:
-    """Memory of one member, with the room its sweeps take."""
-    carrying = max(min(paths, chunk_size()), TANGENTS * paths)
-    return 8.0 * capacity * (4 * paths + 1.5 * carrying * capacity)
 
 
 def rotated(sample: Sample, turn: Float[np.ndarray, "t t"]) -> Sample:

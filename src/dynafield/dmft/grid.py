@@ -21,6 +21,7 @@ __all__ = [
     "LARGEST",
     "STEEPEST",
     "Tolerance",
+    "TooLargeError",
     "defects",
     "halved",
     "march_adaptively",
@@ -41,6 +42,10 @@ STEEPEST = 1.5
 """Largest μh: beyond, the rule no longer grows as the layers do."""
 MANY = 60
 """After so many sweeps blocks do not grow."""
+
+
+class TooLargeError(SolveError):
+    """A march that outgrows the memory it was given."""
 
 
 class Tolerance(NamedTuple):
@@ -101,8 +106,10 @@ def first_length(problem: Problem, scale: float, largest: float) -> float:
 Report = Callable[[March], None]
 
 
-def march_adaptively(march: March, t_max: float, tolerance: Tolerance, report: Report) -> None:
-    """March to t_max with blocks chosen on the way."""
+def march_adaptively(
+    march: March, stops: Float[np.ndarray, " k"], tolerance: Tolerance, report: Report
+) -> None:
+    """March to the last stop with blocks chosen on the way, which end at all stops."""
     lengths = [
         first_length(m.problem, m.kernels.scale, float(np.max(np.abs(m.chunks[0].target))))
         for m in march.members
@@ -110,13 +117,14 @@ def march_adaptively(march: March, t_max: float, tolerance: Tolerance, report: R
     fastest = max(growth(m.problem.depth, m.problem.lam) for m in march.members)
     limit = STEEPEST / fastest if fastest > 0 else np.inf
     length, stages = min(lengths), len(march.rule.nodes)
-    while march.time < t_max * (1 - 1e-12):
+    while march.time < stops[-1]:
         make_room(march, stages)
-        left = t_max - march.time
+        stop = float(stops[np.searchsorted(stops, march.time, side="right")])
+        left = stop - march.time
         length = min(length, limit, left)
         if length < left < 2 * length:
             length = left / 2
-        if length < SMALLEST * max(min(*lengths, t_max), march.time):
+        if length < SMALLEST * max(min(*lengths, stop), march.time):
             raise SolveError(
                 f"the iteration for the kernels did not converge beyond t={march.time:.6g}, "
                 "however short the step"
@@ -131,6 +139,8 @@ def march_adaptively(march: March, t_max: float, tolerance: Tolerance, report: R
             length *= max(factor, 0.2)
             continue
         march.keep(length, steps)
+        if length == left:
+            march.edges[-1] = stop
         report(march)
         if max(step.sweeps for step in steps) > MANY:
             factor = min(factor, 1.0)
@@ -147,8 +157,14 @@ def make_room(march: March, stages: int) -> None:
             f"more than {LARGEST} nodes of time are needed beyond t={march.time:.6g}: "
             "take a larger tol, or a smaller t_max"
         )
+    larger = room(kernels.nodes + stages)
+    if march.needs(larger) > march.memory:
+        raise TooLargeError(
+            f"{larger} nodes of time need {march.needs(larger) / 1e9:.2g} GB beyond t={march.time:.6g}, "
+            "more than memory_gb allows: take more of it, or a larger tol"
+        )
     for member in march.members:
-        member.enlarge(room(kernels.nodes + stages))
+        member.enlarge(larger)
 
 
 def march_along(march: March, edges: Float[np.ndarray, " b"], report: Report) -> None:

@@ -8,6 +8,7 @@ import dataclasses
 import itertools
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float
@@ -19,10 +20,14 @@ from dynafield.dmft.sampling import Sample
 from dynafield.numerics.acceleration import Anderson
 from dynafield.numerics.collocation import Radau, radau
 
-__all__ = ["Accuracy", "March", "Member", "Problem", "UnsettledError", "make_member", "room"]
+__all__ = ["Accuracy", "March", "Member", "Problem", "UnsettledError", "bytes_of", "make_member", "room"]
 
 NEWTON_LOST = 1e-6
 """Newton steps that are still so large when the rows have settled mean that a path was not solved."""
+CHUNK = {"cpu": 1280, "gpu": 40960}
+"""Paths solved at once: what the caches of a processor hold, or what fills an accelerator."""
+TANGENTS = 0.125
+"""Share of the chunks whose paths carry tangents: responses scatter less than correlations."""
 SIZES = np.array([24, 40, 64, 96, 144, 216, 320, 480, 640])
 """Numbers of nodes that arrays have room for: few, so that compiled code is used again."""
 
@@ -31,6 +36,17 @@ def room(nodes: int) -> int:
     """The next larger of a few numbers of nodes."""
     fitting = SIZES[nodes <= SIZES]
     return int(fitting[0]) if len(fitting) else int(np.ceil(nodes / 1000) * 1000)
+
+
+def chunk_size() -> int:
+    """Paths solved at once on the device in use."""
+    return CHUNK.get(jax.default_backend(), CHUNK["gpu"])
+
+
+def bytes_of(paths: int, capacity: int) -> float:
+    """Memory of one member, with the room its sweeps take."""
+    carrying = max(min(paths, chunk_size()), TANGENTS * paths)
+    return 8.0 * capacity * (4 * paths + 1.5 * carrying * capacity)
 
 
 class Problem(NamedTuple):
@@ -94,10 +110,8 @@ class Member:
         ]
 
 
-def make_member(
-    problem: Problem, sample: Sample, capacity: int, chunk: int, stages: int, share: float, smallest: float
-) -> Member:
-    """Kernels and paths at t = 0; about `share` of the chunks carry tangents.
+def make_member(problem: Problem, sample: Sample, capacity: int, stages: int, smallest: float) -> Member:
+    """Kernels and paths at t = 0; some of the chunks carry tangents.
 
     Chunks are filled up to one of few sizes, so that compiled code is used again.
     """
@@ -105,12 +119,12 @@ def make_member(
     kernels = Kernels(problem.delta, problem.sigma, second_moment, stages, capacity, smallest)
     slope = problem.alpha ** (2 * problem.depth - 2)
     kernels.moments[:, 0] = np.array([slope, slope**2, 2 * problem.alpha**2]) / problem.delta
-    count = len(sample.target)
+    count, chunk = len(sample.target), chunk_size()
     pieces = 2 ** max(0, int(np.ceil(np.log2(count / chunk))))
     ends = np.round(np.linspace(0, count, pieces + 1)).astype(int)
     largest = int(np.max(np.diff(ends)))
     size = max(chunk // 2 ** int(np.floor(np.log2(chunk / largest))), largest)
-    carrying = max(1, int(share * pieces))
+    carrying = max(1, int(TANGENTS * pieces))
     samples = [
         filled(Sample(*(part[..., i:j] for part in sample)), size) for i, j in itertools.pairwise(ends)
     ]
@@ -164,8 +178,9 @@ class Step(NamedTuple):
 class March:
     """Several members on one grid of time."""
 
-    def __init__(self, members: list[Member], accuracy: Accuracy, stages: int = 3):
+    def __init__(self, members: list[Member], accuracy: Accuracy, stages: int = 3, memory: float = np.inf):
         self.members = members
+        self.memory = memory
         self.accuracy = accuracy
         self.rule: Radau = radau(stages)
         self.edges = [0.0]
@@ -179,6 +194,10 @@ class March:
     def nodes(self) -> int:
         """Nodes that are known."""
         return 1 + len(self.rule.nodes) * (len(self.edges) - 1)
+
+    def needs(self, capacity: int) -> float:
+        """Memory with room for so many nodes."""
+        return sum(bytes_of(sum(map(len, member.folded)), capacity) for member in self.members)
 
     def block(self, member: Member, length: float) -> Block:
         """Constants of the next block."""

@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from dynafield.dmft.ensemble import Ensemble, Plan, bytes_of, principal, run
+from dynafield.dmft.ensemble import Ensemble, Plan, principal, run
 from dynafield.dmft.estimates import estimate
-from dynafield.dmft.grid import Tolerance, halved, march_adaptively, march_along, room_for
+from dynafield.dmft.grid import Tolerance, TooLargeError, halved, march_adaptively, march_along, room_for
 from dynafield.dmft.kernels import FAINT
-from dynafield.dmft.march import Accuracy, March, Problem, UnsettledError, room
+from dynafield.dmft.march import Accuracy, March, Problem, UnsettledError, bytes_of, room
 from dynafield.errors import SolveError
 from dynafield.problem.priors import Components
 
@@ -118,13 +118,30 @@ def first_points(tolerance: Tolerance) -> int:
 
 def find_grid(order: Order, pilot: Plan, report: Callable[[March], None]) -> Ensemble:
     """The pilot, on its way choosing the grid unless it is given."""
+    edges = order.edges
+    if edges is None:
+        found = choose_grid(order, pilot, order.problems, np.array([order.t_max]), report)
+        if found.failure is not None or len(found.replicas) == len(order.problems):
+            return found
+        edges = found.edges
+    march = partial(march_along, edges=edges, report=report)
+    return run(pilot, order.problems, None, march, room_for(edges, STAGES))
+
+
+def choose_grid(
+    order: Order, pilot: Plan, problems: list[Problem], stops: Float[np.ndarray, " k"], report: Callable
+) -> Ensemble:
+    """A pilot whose grid suits all problems, or, where memory is short, the last of those that refine it."""
     share = order.tolerance.times(TIME_SHARE)
-    march = (
-        partial(march_adaptively, t_max=order.t_max, tolerance=share, report=report)
-        if order.edges is None
-        else partial(march_along, edges=order.edges, report=report)
-    )
-    return run(pilot, order.problems, None, march, room(30))
+    march = partial(march_adaptively, stops=stops, tolerance=share, report=report)
+    found = run(pilot, problems, None, march, room(30), together=True)
+    half = len(problems) // 2
+    if not (isinstance(found.failure, TooLargeError) and half):
+        return found
+    found = choose_grid(order, pilot, problems[:half], stops, report)
+    if found.failure is not None:
+        return found
+    return choose_grid(order, pilot, problems[half:], found.edges[1:], report)
 
 
 def shortfall(order: Order, known: Ensemble) -> float:

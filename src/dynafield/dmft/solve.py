@@ -24,7 +24,7 @@ from dynafield.progress import Progress
 
 __all__ = ["solve"]
 
-MEMORY = 2.0
+MEMORY = 4.0
 """Gigabytes used at most, unless told otherwise."""
 
 

@@ -9,8 +9,9 @@ from jaxtyping import Float
 
 from dynafield.errors import InputError
 from dynafield.problem.trainers import GradientDescent, GradientFlow, Trainer
-from dynafield.records.record import Record, quantity
+from dynafield.records.record import quantity
 from dynafield.records.text import show
+from dynafield.records.timed import TimedRecord
 
 __all__ = ["Runs"]
 
@@ -18,12 +19,11 @@ CURVE = ("run", "time")
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
-class Runs(Record):
+class Runs(TimedRecord):
     """Finite networks trained on independent data sets: parameter axes, then runs, then times."""
 
     title: ClassVar[str] = "finite networks"
 
-    t: Any = quantity("training times", over=("time",), swept=False)
     train_error: Any = quantity("mean squared residual |Xw - y|²/n", over=CURVE)
     test_error: Any = quantity("population error |w - w*|²/d + σ²", over=CURVE)
     loss: Any = quantity("train_error/2 + λ(|u|² + |v|²)/(2d)", over=CURVE)
@@ -87,20 +87,11 @@ class Runs(Record):
             raise InputError(f"name must be one of {', '.join(curves)}, got {name!r}")
         return np.asarray(getattr(self, name))
 
-    def to_xarray(self) -> xr.Dataset:
-        """Everything as a labelled data set; times are a coordinate, settings are attributes."""
-        return super().to_xarray().rename(t="time").set_coords("time")
-
     def facts(self) -> dict[str, Any]:
         """Trainer, inputs, targets, sizes and seed."""
         trainer = {f"trainer_{k}": v for k, v in dataclasses.asdict(self.trainer).items()}
         names = ("inputs", "targets", "start", "n", "seed", "asked")
         return {"trainer": type(self.trainer).__name__, **trainer, **{k: getattr(self, k) for k in names}}
-
-    @classmethod
-    def from_xarray(cls, data: xr.Dataset) -> Record:
-        """The runs that `to_xarray` described."""
-        return super().from_xarray(data.assign(t=data["time"]) if "time" in data else data)
 
     @classmethod
     def settings(cls, data: xr.Dataset) -> dict[str, Any]:

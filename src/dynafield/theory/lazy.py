@@ -8,7 +8,6 @@ import dataclasses
 from typing import Any, ClassVar
 
 import numpy as np
-import xarray as xr
 from jaxtyping import Float
 
 from dynafield.errors import InputError
@@ -16,42 +15,22 @@ from dynafield.numerics.spectra import MarchenkoPastur
 from dynafield.problem.checks import one_real, real_vector
 from dynafield.problem.networks import DiagonalNetwork, Network
 from dynafield.problem.task import Task
-from dynafield.records.record import Record, quantity
+from dynafield.records.timed import TwoTimeRecord
 
 __all__ = ["LazyCurves", "lazy_curves"]
 
-TIME = ("time",)
-KERNEL = ("time", "time_before")
-
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
-class LazyCurves(Record):
+class LazyCurves(TwoTimeRecord):
     """Errors and kernels of the lazy phase at chosen times."""
 
     title: ClassVar[str] = "learning curve of the lazy phase"
-
-    t: Any = quantity("training times", over=TIME, swept=False)
-    train_error: Any = quantity("training error C_f(t, t)", over=TIME)
-    test_error: Any = quantity("test error C_w(t, t) + σ²", over=TIME)
-    C_w: Any = quantity("correlation of errors E[(w(t) - w*)(w(t') - w*)]", False, over=KERNEL)
-    C_f: Any = quantity("correlation of residuals", False, over=KERNEL)
-    R_w: Any = quantity("response of weights R_w(t, s), 0 for s > t", False, over=KERNEL)
-    R_f: Any = quantity("response of residuals R_f(t, s), 0 for s > t", False, over=KERNEL)
 
     def plot(self, ax: Any = None) -> Any:
         """Test and training error against time."""
         from dynafield.figures.theory import draw_lazy
 
         return draw_lazy(self, ax)
-
-    def to_xarray(self) -> xr.Dataset:
-        """Everything as a labelled data set; times are a coordinate."""
-        return super().to_xarray().rename(t="time").set_coords("time")
-
-    @classmethod
-    def from_xarray(cls, data: xr.Dataset) -> Record:
-        """The curves that `to_xarray` described."""
-        return super().from_xarray(data.assign(t=data["time"]) if "time" in data else data)
 
 
 def lazy_curves(task: Task, net: Network, t: Any) -> LazyCurves:

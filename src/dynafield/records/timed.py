@@ -1,0 +1,41 @@
+"""Results over training time."""
+
+import dataclasses
+from typing import Any
+
+import xarray as xr
+
+from dynafield.records.record import Record, quantity
+
+__all__ = ["TIME", "TimedRecord", "TwoTimeRecord"]
+
+TIME = ("time",)
+KERNEL = ("time", "time_before")
+
+
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+class TimedRecord(Record):
+    """A result at times `t`, which are a coordinate of its data set."""
+
+    t: Any = quantity("training times", over=TIME, swept=False)
+
+    def to_xarray(self) -> xr.Dataset:
+        """Everything as a labelled data set; times are a coordinate, settings are attributes."""
+        return super().to_xarray().rename(t="time").set_coords("time")
+
+    @classmethod
+    def from_xarray(cls, data: xr.Dataset) -> Record:
+        """The result that `to_xarray` described."""
+        return super().from_xarray(data.assign(t=data["time"]) if "time" in data else data)
+
+
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+class TwoTimeRecord(TimedRecord):
+    """The errors of an infinite network and its four kernels."""
+
+    train_error: Any = quantity("training error C_f(t, t)", over=TIME)
+    test_error: Any = quantity("test error C_w(t, t) + σ²", over=TIME)
+    C_w: Any = quantity("correlation of errors E[(w(t) - w*)(w(t') - w*)]", False, over=KERNEL)
+    C_f: Any = quantity("covariance over time of a residual f - ξ, which is Gaussian", False, over=KERNEL)
+    R_w: Any = quantity("response of weights R_w(t, s), a density, 0 for s > t", False, over=KERNEL)
+    R_f: Any = quantity("response of residuals R_f(t, s), a density, 0 for s > t", False, over=KERNEL)
