@@ -28,6 +28,8 @@ CHUNK = {"cpu": 1280, "gpu": 40960}
 """Paths solved at once: what the caches of a processor hold, or what fills an accelerator."""
 TANGENTS = 0.125
 """Share of the chunks whose paths carry tangents: responses scatter less than correlations."""
+CELLS = 2.4e8
+"""Most entries of all tangents of a member, as far as one chunk may carry them."""
 SIZES = np.array([24, 40, 64, 96, 144, 216, 320, 480, 640])
 """Numbers of nodes that arrays have room for: few, so that compiled code is used again."""
 
@@ -43,10 +45,14 @@ def chunk_size() -> int:
     return CHUNK.get(jax.default_backend(), CHUNK["gpu"])
 
 
+def carrying(paths: int, capacity: int) -> float:
+    """Number of paths that carry tangents, up to whole chunks."""
+    return max(min(paths, chunk_size()), min(TANGENTS * paths, CELLS / capacity**2))
+
+
 def bytes_of(paths: int, capacity: int) -> float:
     """Memory of one member, with the room its sweeps take."""
-    carrying = max(min(paths, chunk_size()), TANGENTS * paths)
-    return 8.0 * capacity * (4 * paths + 1.5 * carrying * capacity)
+    return 8.0 * capacity * (4 * paths + 1.5 * carrying(paths, capacity) * capacity)
 
 
 class Problem(NamedTuple):
@@ -124,12 +130,12 @@ def make_member(problem: Problem, sample: Sample, capacity: int, stages: int, sm
     ends = np.round(np.linspace(0, count, pieces + 1)).astype(int)
     largest = int(np.max(np.diff(ends)))
     size = max(chunk // 2 ** int(np.floor(np.log2(chunk / largest))), largest)
-    carrying = max(1, int(TANGENTS * pieces))
+    few = max(1, int(carrying(count, capacity) / count * pieces))
     samples = [
         filled(Sample(*(part[..., i:j] for part in sample)), size) for i, j in itertools.pairwise(ends)
     ]
-    chunks = [at_rest(problem, kernels, part, k < carrying) for k, part in enumerate(samples)]
-    share = float(np.sum(sample.weight[: ends[carrying]]))
+    chunks = [at_rest(problem, kernels, part, k < few) for k, part in enumerate(samples)]
+    share = float(np.sum(sample.weight[: ends[few]]))
     normals, folded = [part.normals for part in samples], [part.folded for part in samples]
     return Member(problem, kernels, chunks, share, normals, folded)
 

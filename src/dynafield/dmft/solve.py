@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Any
 
+import jax
 import numpy as np
 from jaxtyping import Float
 
@@ -25,7 +26,7 @@ from dynafield.progress import Progress
 __all__ = ["solve"]
 
 MEMORY = 4.0
-"""Gigabytes used at most, unless told otherwise."""
+"""Gigabytes used at most on a processor, unless told otherwise."""
 
 
 def solve(
@@ -112,7 +113,7 @@ def checked(
         rtol = one_real("rtol", rtol, lambda x: (x >= 1e-4) & (x <= 1), "one number from 1e-4 to 1")
     if paths is not None:
         paths = integer("paths", paths, 64, 2**22)
-    memory = MEMORY if memory_gb is None else memory_gb
+    memory = available() if memory_gb is None else memory_gb
     memory = one_real("memory_gb", memory, lambda x: x > 0, "one number > 0")
     edges = None if grid is None else checked_grid(grid, end, max(growth(net.depth, p.lam) for p in problems))
     return Order(
@@ -126,6 +127,12 @@ def checked(
         integer("seed", seed, 0),
         memory * 1e9,
     )
+
+
+def available() -> float:
+    """Gigabytes to use unless told otherwise; of an accelerator's own, half."""
+    facts = None if jax.default_backend() == "cpu" else jax.devices()[0].memory_stats()
+    return 0.5e-9 * facts["bytes_limit"] if facts else MEMORY
 
 
 def checked_grid(grid: Any, t_max: float, mu: float) -> Float[np.ndarray, " b"]:
