@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from dynafield.dmft.march import Accuracy, March, Problem, make_member
+from dynafield.dmft.march import Accuracy, March, Means, Problem, make_member
 from dynafield.dmft.paths import Rows, commit, extrapolated, sweep
 from dynafield.dmft.sampling import Sample
 
+MEANS = Means(share=1.0, memory=1e9)
 MEMORY = 0.7  # R(t, s) = MEMORY exp(-(t - s)), so that m = R g obeys m' = MEMORY g - m
 
 
@@ -25,8 +26,8 @@ def noise(t):
 def march(problem, stages, blocks, t_max, targets):
     """Layers at t_max by collocation with frozen noise and frozen memory."""
     size = 1 + stages * blocks
-    member = make_member(problem, sample(targets, size), size, stages, 1e-12)
-    one = March([member], Accuracy(1e-9, 1e-9), stages)
+    member = make_member(problem, sample(targets, size), size, stages, 1e-12, MEANS)
+    one = March([member], Accuracy(1e-9, 1e-9), stages, MEANS)
     length = t_max / blocks
     whole = np.zeros((size, size))
     for b in range(blocks):  # integration of the memory's equation by the same rule
@@ -100,8 +101,8 @@ def test_tangents_are_derivatives_of_paths():
 
     def run(shift):
         """Weights on the nodes when the gradient is shifted by `shift` at each node."""
-        member = make_member(problem, sample([0.3], size), size, stages, 1e-12)
-        one = March([member], Accuracy(1e-9, 1e-9), stages)
+        member = make_member(problem, sample([0.3], size), size, stages, 1e-12, MEANS)
+        one = March([member], Accuracy(1e-9, 1e-9), stages, MEANS)
         paths, weights, rates = member.chunks[0], [], []
         for b in range(2):
             driving = np.zeros((stages, size))

@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float
 
 from dynafield.dmft.grid import LARGEST
 from dynafield.dmft.kernels import Kernels
-from dynafield.dmft.march import Accuracy, March, Member, Problem, UnsettledError, bytes_of, make_member
+from dynafield.dmft.march import Accuracy, March, Means, Member, Problem, UnsettledError, make_member
 from dynafield.dmft.sampling import Sample, Stratum, draw, strata
 from dynafield.errors import SolveError
 from dynafield.problem.priors import Components
@@ -33,7 +33,7 @@ class Plan(NamedTuple):
     accuracy: Accuracy
     stages: int
     seed: int
-    memory: float
+    means: Means
 
     @property
     def strata(self) -> list[Stratum]:
@@ -84,7 +84,7 @@ def run(
     `turns` are the directions in which the noise of each problem is drawn [eq:dmft_rotation].
     """
     count = plan.replicas * len(problems)
-    at_once = count if together else max(1, int(plan.memory / bytes_of(plan.paths, capacity)))
+    at_once = count if together else max(1, int(plan.means.memory / plan.means.bytes(plan.paths, capacity)))
     tasks = [(p, r) for r in range(plan.replicas) for p in range(len(problems))]
     found: dict[tuple[int, int], Replica] = {}
     edges, failure = np.zeros(1), None
@@ -96,8 +96,10 @@ def run(
             sample = draw(plan.strata, dims, (plan.seed, r))
             if turns is not None:
                 sample = rotated(sample, turns[p])
-            members.append(make_member(problems[p], sample, capacity, plan.stages, plan.accuracy.smallest))
-        one = March(members, plan.accuracy, plan.stages, plan.memory)
+            members.append(
+                make_member(problems[p], sample, capacity, plan.stages, plan.accuracy.smallest, plan.means)
+            )
+        one = March(members, plan.accuracy, plan.stages, plan.means)
         try:
             march(one)
         except (KeyboardInterrupt, SolveError, UnsettledError) as error:

@@ -158,7 +158,7 @@ def make_room(march: March, stages: int) -> None:
             "take a larger tol, or a smaller t_max"
         )
     larger = room(kernels.nodes + stages)
-    if march.needs(larger) > march.memory:
+    if march.needs(larger) > march.means.memory:
         raise TooLargeError(
             f"{larger} nodes of time need {march.needs(larger) / 1e9:.2g} GB beyond t={march.time:.6g}, "
             "more than memory_gb allows: take more of it, or a larger tol"

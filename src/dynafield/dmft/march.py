@@ -20,16 +20,12 @@ from dynafield.dmft.sampling import Sample
 from dynafield.numerics.acceleration import Anderson
 from dynafield.numerics.collocation import Radau, radau
 
-__all__ = ["Accuracy", "March", "Member", "Problem", "UnsettledError", "bytes_of", "make_member", "room"]
+__all__ = ["Accuracy", "March", "Means", "Member", "Problem", "UnsettledError", "make_member", "room"]
 
 NEWTON_LOST = 1e-6
 """Newton steps that are still so large when the rows have settled mean that a path was not solved."""
 CHUNK = {"cpu": 1280, "gpu": 40960}
 """Paths solved at once: what the caches of a processor hold, or what fills an accelerator."""
-TANGENTS = 0.125
-"""Share of the chunks whose paths carry tangents: responses scatter less than correlations."""
-CELLS = 2.4e8
-"""Most entries of all tangents of a member, as far as one chunk may carry them."""
 SIZES = np.array([24, 40, 64, 96, 144, 216, 320, 480, 640])
 """Numbers of nodes that arrays have room for: few, so that compiled code is used again."""
 
@@ -45,14 +41,20 @@ def chunk_size() -> int:
     return CHUNK.get(jax.default_backend(), CHUNK["gpu"])
 
 
-def carrying(paths: int, capacity: int) -> float:
-    """Number of paths that carry tangents, up to whole chunks."""
-    return max(min(paths, chunk_size()), min(TANGENTS * paths, CELLS / capacity**2))
+class Means(NamedTuple):
+    """What a member may use: share of its paths that carry tangents, at least one chunk, and bytes."""
 
+    share: float
+    memory: float
 
-def bytes_of(paths: int, capacity: int) -> float:
-    """Memory of one member, with the room its sweeps take."""
-    return 8.0 * capacity * (4 * paths + 1.5 * carrying(paths, capacity) * capacity)
+    def carrying(self, paths: int, capacity: int) -> float:
+        """Number of paths that carry tangents, up to whole chunks."""
+        affordable = (self.memory / (8.0 * capacity) - 4 * paths) / (1.5 * capacity)
+        return float(max(min(paths, chunk_size()), min(self.share * paths, affordable)))
+
+    def bytes(self, paths: int, capacity: int) -> float:
+        """Memory of one member, with the room its sweeps take."""
+        return 8.0 * capacity * (4 * paths + 1.5 * self.carrying(paths, capacity) * capacity)
 
 
 class Problem(NamedTuple):
@@ -116,7 +118,9 @@ class Member:
         ]
 
 
-def make_member(problem: Problem, sample: Sample, capacity: int, stages: int, smallest: float) -> Member:
+def make_member(
+    problem: Problem, sample: Sample, capacity: int, stages: int, smallest: float, means: Means
+) -> Member:
     """Kernels and paths at t = 0; some of the chunks carry tangents.
 
     Chunks are filled up to one of few sizes, so that compiled code is used again.
@@ -130,7 +134,7 @@ def make_member(problem: Problem, sample: Sample, capacity: int, stages: int, sm
     ends = np.round(np.linspace(0, count, pieces + 1)).astype(int)
     largest = int(np.max(np.diff(ends)))
     size = max(chunk // 2 ** int(np.floor(np.log2(chunk / largest))), largest)
-    few = max(1, int(carrying(count, capacity) / count * pieces))
+    few = max(1, int(means.carrying(count, capacity) / count * pieces))
     samples = [
         filled(Sample(*(part[..., i:j] for part in sample)), size) for i, j in itertools.pairwise(ends)
     ]
@@ -184,9 +188,9 @@ class Step(NamedTuple):
 class March:
     """Several members on one grid of time."""
 
-    def __init__(self, members: list[Member], accuracy: Accuracy, stages: int = 3, memory: float = np.inf):
+    def __init__(self, members: list[Member], accuracy: Accuracy, stages: int, means: Means):
         self.members = members
-        self.memory = memory
+        self.means = means
         self.accuracy = accuracy
         self.rule: Radau = radau(stages)
         self.edges = [0.0]
@@ -203,7 +207,7 @@ class March:
 
     def needs(self, capacity: int) -> float:
         """Memory with room for so many nodes."""
-        return sum(bytes_of(sum(map(len, member.folded)), capacity) for member in self.members)
+        return sum(self.means.bytes(sum(map(len, member.folded)), capacity) for member in self.members)
 
     def block(self, member: Member, length: float) -> Block:
         """Constants of the next block."""

@@ -17,7 +17,7 @@ from dynafield.dmft.ensemble import Ensemble, Plan, principal, run
 from dynafield.dmft.estimates import estimate
 from dynafield.dmft.grid import Tolerance, TooLargeError, halved, march_adaptively, march_along, room_for
 from dynafield.dmft.kernels import FAINT
-from dynafield.dmft.march import Accuracy, March, Problem, UnsettledError, bytes_of, room
+from dynafield.dmft.march import Accuracy, March, Means, Problem, UnsettledError, room
 from dynafield.errors import SolveError
 from dynafield.problem.priors import Components
 
@@ -39,6 +39,12 @@ TIME_SHARE = 0.4
 """Share of the tolerance that the error in time may use."""
 SAMPLE_SHARE = 0.4
 """Largest standard error, as a share of the tolerance."""
+SHARE = 0.125
+"""Share of paths that carry tangents, to begin with: responses often scatter less than correlations."""
+MORE = 4
+"""Factor of that share where responses turn out to scatter most."""
+LEAP = 16
+"""Largest factor between the points of two rounds."""
 RATE = 0.85
 """Power of the number of points in the scatter."""
 
@@ -69,14 +75,15 @@ def refine(order: Order, report: Report) -> Ensemble:
         if tolerance.relative is None
         else Accuracy(tolerance.absolute / 20, tolerance.relative / 10, FAINT, patience=150)
     )
-    pilot = Plan(order.components, PILOT, 2, accuracy, STAGES, order.seed, order.memory)
+    pilot = Plan(order.components, PILOT, 2, accuracy, STAGES, order.seed, Means(SHARE, order.memory))
     first = partial(report, number=0, points=PILOT)
     known = find_grid(order, pilot, first)
     plan = pilot._replace(points=order.points or first_points(tolerance), replicas=REPLICAS)
+    hope = np.inf
     for number in range(1, ROUNDS + 1):
         if known.failure is not None:
             return known
-        needed = bytes_of(plan.paths, room_for(known.edges, STAGES))
+        needed = plan.means.bytes(plan.paths, room_for(known.edges, STAGES))
         if needed > order.memory:
             words = f"{plan.points} points per replica need {needed / 1e9:.2g} GB, more than memory_gb allows"
             return dataclasses.replace(
@@ -102,13 +109,29 @@ def refine(order: Order, report: Report) -> Ensemble:
         need = shortfall(order, known)
         if order.points or need <= 1:
             return known
-        plan = plan._replace(points=plan.points * 2 ** int(np.ceil(np.log2(need) / RATE)))
+        plan, hope = larger(plan, need, hope)
     return dataclasses.replace(
         known,
         failure=SolveError(
             f"tol={tolerance.absolute:g} is not met with {known.points} points per replica: take a larger tol"
         ),
     )
+
+
+def larger(plan: Plan, need: float, hope: float) -> tuple[Plan, float]:
+    """A plan for a scatter `need` times smaller, and the need from which on it will have failed.
+
+    Where more points did not bring what was hoped for, responses scatter most: more of the paths
+    carry tangents then.
+    """
+    more, means = 1, plan.means
+    if need > hope and means.share < 1:
+        more = min(MORE, round(1 / means.share))
+        means = means._replace(share=more * means.share)
+    factor = 2 ** int(np.ceil(np.log2(max(1.0, need / more**RATE)) / RATE))
+    factor = min(factor, LEAP)
+    hope = need * (more * factor) ** (-RATE / 2)
+    return plan._replace(points=factor * plan.points, means=means), hope
 
 
 def first_points(tolerance: Tolerance) -> int:
