@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         Prior,
     )
     from dynafield.problem.task import Task
-    from dynafield.problem.trainers import GradientDescent, GradientFlow
+    from dynafield.problem.trainers import SGD, GradientDescent, GradientFlow, HeavyBall
     from dynafield.regressor.estimator import DiagonalNetworkRegressor
     from dynafield.simulation.runs import Runs
     from dynafield.simulation.simulate import simulate
@@ -55,6 +55,7 @@ __all__ = [
     "GaussianMixture",
     "GradientDescent",
     "GradientFlow",
+    "HeavyBall",
     "InputError",
     "LazyCurves",
     "MessagePassing",
@@ -62,6 +63,7 @@ __all__ = [
     "Network",
     "Prior",
     "Runs",
+    "SGD",
     "SolveError",
     "StateEvolution",
     "Task",
@@ -102,7 +104,7 @@ HOMES = {
         "Prior",
     ),
     "dynafield.problem.task": ("Task",),
-    "dynafield.problem.trainers": ("GradientDescent", "GradientFlow"),
+    "dynafield.problem.trainers": ("GradientDescent", "GradientFlow", "HeavyBall", "SGD"),
     "dynafield.regressor.estimator": ("DiagonalNetworkRegressor",),
     "dynafield.simulation.runs": ("Runs",),
     "dynafield.simulation.simulate": ("simulate",),

@@ -8,7 +8,7 @@ from dynafield.dmft.march import Accuracy, March, Means, Problem, make_member
 from dynafield.dmft.paths import Rows, commit, extrapolated, sweep
 from dynafield.dmft.sampling import Sample
 
-MEANS = Means(share=1.0, memory=1e9)
+MEANS = Means(share=1.0, memory=1e9, chunk=128)
 MEMORY = 0.7  # R(t, s) = MEMORY exp(-(t - s)), so that m = R g obeys m' = MEMORY g - m
 
 

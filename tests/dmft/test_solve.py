@@ -235,7 +235,7 @@ def test_failure_is_loud_and_can_be_asked_to_be_quiet(monkeypatch):
         (dict(grid=[0.0, 2.0, 1.0]), "grid must be a list of increasing times from 0 to t_max"),
         (dict(seed=-1), "seed"),
         (dict(memory_gb=0.0), "memory_gb"),
-        (dict(trainer=df.GradientDescent(0.1)), "trainer must be GradientFlow"),
+        (dict(trainer=0.1), "trainer must be GradientFlow"),
         (dict(net=df.TruncatedDiagonalNetwork(0.5)), "net must be a DiagonalNetwork"),
         (dict(task=df.Task(0.5, 0.0, df.Bernoulli(0.0))), "nothing is learnt"),
     ],

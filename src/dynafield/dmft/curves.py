@@ -11,6 +11,7 @@ from jaxtyping import Float
 from dynafield.dmft.dense import Dense
 from dynafield.errors import InputError
 from dynafield.problem.checks import index_of, integer, one_real, real_vector
+from dynafield.problem.trainers import GradientFlow, Steps, Trainer, trainer_facts, trainer_of
 from dynafield.records.record import quantity
 from dynafield.records.text import show
 from dynafield.records.timed import TIME, TwoTimeRecord
@@ -72,6 +73,7 @@ class Curves(TwoTimeRecord):
     replicas: int = 0
     seed: int = 0
     status: str = "finished"
+    trainer: Trainer = GradientFlow()
 
     @property
     def complete(self) -> bool:
@@ -116,7 +118,9 @@ class Curves(TwoTimeRecord):
         return self.law(t, *index).average(function)
 
     def check_reached(self, times: np.ndarray) -> None:
-        """InputError for times beyond the solution."""
+        """InputError for times beyond the solution, or between the steps of discrete training."""
+        if isinstance(self.trainer, Steps):
+            self.trainer.number("times", times)
         last = float(self.t[-1])
         if np.any(times > last * (1 + 1e-12)):
             raise InputError(f"times must be at most {last:g}, got {np.max(times):g}")
@@ -132,7 +136,7 @@ class Curves(TwoTimeRecord):
         told = super().rows()
         sampled = f"{self.replicas} replicas of {self.points} points, seed {self.seed}"
         method = f"tol={self.tol:g}, {len(self.edges) - 1} blocks, {sampled}: {self.status}"
-        told[2:2] = [("method", method, "")]
+        told[2:2] = [("trainer", repr(self.trainer), ""), ("method", method, "")]
         last = [
             (f"final {name}", show(np.asarray(getattr(self, name))[..., -1], 6), "at the last time")
             for name in ("train_error", "test_error", "test_error_se")
@@ -142,11 +146,13 @@ class Curves(TwoTimeRecord):
     def facts(self) -> dict[str, Any]:
         """Tolerances, sizes, seed and status."""
         names = ("t_max", "tol", "points", "replicas", "seed", "status")
-        return {name: getattr(self, name) for name in names} | ({"rtol": self.rtol} if self.rtol else {})
+        relative = {"rtol": self.rtol} if self.rtol else {}
+        return {name: getattr(self, name) for name in names} | relative | trainer_facts(self.trainer)
 
     @classmethod
     def settings(cls, data: xr.Dataset) -> dict[str, Any]:
         """The fields behind `facts`."""
         kinds = {"t_max": float, "tol": float, "points": int, "replicas": int, "seed": int, "status": str}
         values = {name: kind(data.attrs[name]) for name, kind in kinds.items()}
-        return values | {"rtol": float(data.attrs["rtol"]) if "rtol" in data.attrs else None}
+        values |= {"rtol": float(data.attrs["rtol"]) if "rtol" in data.attrs else None}
+        return values | {"trainer": trainer_of(data.attrs) if "trainer" in data.attrs else GradientFlow()}

@@ -16,7 +16,7 @@ from scipy.special import lambertw
 from dynafield.dmft.kernels import Kernels
 from dynafield.numerics.collocation import Radau
 
-__all__ = ["Responses", "densities"]
+__all__ = ["Responses", "densities", "step_densities"]
 
 
 class Responses(NamedTuple):
@@ -43,6 +43,13 @@ def integration(
         matrix[rows, rows] = grow @ (h * rule.weights)
         last, carried = matrix[rows][-1].copy(), free[rows][-1].copy()
     return matrix, free
+
+
+def step_densities(kernels: Kernels, step: float) -> Responses:
+    """Responses of discrete training per unit of time: zero at equal times, where they act one step later."""
+    size = kernels.nodes
+    weights = kernels.R[:size, :size]
+    return Responses(weights / step, (np.eye(size) - np.linalg.inv(np.eye(size) + weights)) / step)
 
 
 def densities(

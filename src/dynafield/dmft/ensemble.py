@@ -6,7 +6,7 @@ of sampling errors through the kernels.
 
 import dataclasses
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -15,6 +15,7 @@ from dynafield.dmft.grid import LARGEST
 from dynafield.dmft.kernels import Kernels
 from dynafield.dmft.march import Accuracy, March, Means, Member, Problem, UnsettledError, make_member
 from dynafield.dmft.sampling import Sample, Stratum, draw, strata
+from dynafield.dmft.walk import Training, Walk, make_walker
 from dynafield.errors import SolveError
 from dynafield.problem.priors import Components
 
@@ -34,6 +35,7 @@ class Plan(NamedTuple):
     stages: int
     seed: int
     means: Means
+    training: Training | None = None
 
     @property
     def strata(self) -> list[Stratum]:
@@ -49,6 +51,23 @@ class Plan(NamedTuple):
     def kept(self) -> int:
         """Paths of one replica that are kept: a share 1/2^k, itself a smaller sample."""
         return self.paths // 2 ** max(0, int(np.ceil(np.log2(self.paths * self.replicas / KEPT))))
+
+    def dims(self, nodes: int) -> int:
+        """Normals per path for so many nodes; those of mini-batches come after the others."""
+        return 2 * nodes if self.training is not None and self.training.spread > 0 else nodes
+
+    def member(self, problem: Problem, sample: Sample, capacity: int) -> Member:
+        """A problem with one sample, at t = 0."""
+        smallest = self.accuracy.smallest
+        if self.training is None:
+            return make_member(problem, sample, capacity, self.stages, smallest, self.means)
+        return make_walker(self.training, problem, sample, capacity, smallest, self.means)
+
+    def march(self, members: list) -> March | Walk:
+        """Members on their way."""
+        if self.training is None:
+            return March(members, self.accuracy, self.stages, self.means)
+        return Walk(members, self.training)
 
 
 @dataclasses.dataclass
@@ -75,7 +94,7 @@ def run(
     plan: Plan,
     problems: list[Problem],
     turns: list[Float[np.ndarray, "t t"]] | None,
-    march: Callable[[March], None],
+    march: Callable[[Any], None],
     capacity: int,
     together: bool = False,
 ) -> Ensemble:
@@ -88,7 +107,8 @@ def run(
     tasks = [(p, r) for r in range(plan.replicas) for p in range(len(problems))]
     found: dict[tuple[int, int], Replica] = {}
     edges, failure = np.zeros(1), None
-    dims = capacity if turns is not None else max(capacity, LARGEST)
+    grows = turns is None and plan.training is None
+    dims = plan.dims(max(capacity, LARGEST) if grows else capacity)
     for first in range(0, len(tasks), at_once):
         group = tasks[first : first + at_once]
         members = []
@@ -96,10 +116,8 @@ def run(
             sample = draw(plan.strata, dims, (plan.seed, r))
             if turns is not None:
                 sample = rotated(sample, turns[p])
-            members.append(
-                make_member(problems[p], sample, capacity, plan.stages, plan.accuracy.smallest, plan.means)
-            )
-        one = March(members, plan.accuracy, plan.stages, plan.means)
+            members.append(plan.member(problems[p], sample, capacity))
+        one = plan.march(members)
         try:
             march(one)
         except (KeyboardInterrupt, SolveError, UnsettledError) as error:

@@ -48,9 +48,11 @@ class NewRows(NamedTuple):
 
 @dataclasses.dataclass
 class Kernels:
-    """All rows known so far, node 0 being t = 0. Capacity grows as needed.
+    r"""All rows known so far, node 0 being t = 0. Capacity grows as needed.
 
-    New parts of the noise below `smallest`, relative to its size at t = 0, are dropped.
+    New parts of the noise below `smallest`, relative to its size at t = 0, are dropped. Mini-batches
+    give each datum a random weight of variance `spread` in every step: noise `white` of its own, and a
+    part V of the residuals, \\(C_f = \\delta(UU^\top + VV^\top)\\) [eq:dmft_batches].
     """
 
     delta: float
@@ -59,6 +61,7 @@ class Kernels:
     stages: int
     capacity: int
     smallest: float
+    spread: float = 0.0
 
     def __post_init__(self):
         shape = (self.capacity, self.capacity)
@@ -68,12 +71,16 @@ class Kernels:
         self.F[0, 0] = self.U[0, 0] = self.scale
         self.noise_part = np.zeros(self.capacity)
         self.noise_part[0] = self.sigma / np.sqrt(self.delta) / self.scale
+        self.V, self.white = np.zeros(shape), np.zeros(self.capacity)
+        self.white[0] = np.sqrt(self.spread) * self.scale
         self.nodes = 1
 
     def enlarge(self, capacity: int) -> None:
         """More room."""
         more = capacity - self.capacity
-        self.F, self.R, self.U = (np.pad(m, ((0, more), (0, more))) for m in (self.F, self.R, self.U))
+        square = ((0, more), (0, more))
+        self.F, self.R, self.U, self.V = (np.pad(m, square) for m in (self.F, self.R, self.U, self.V))
+        self.white = np.pad(self.white, (0, more))
         self.moments = np.pad(self.moments, ((0, 0), (0, more)))
         self.noise_part = np.pad(self.noise_part, (0, more))
         self.capacity = capacity
@@ -111,6 +118,12 @@ class Kernels:
         past = rows.response[:, :k] @ self.U[:k]
         return np.linalg.solve(np.eye(s) + rows.response[:, k:], self.noise(rows) - past)
 
+    @property
+    def residual_factor(self) -> Float[np.ndarray, "t m"]:
+        """Rows whose products, times δ, are C_f."""
+        parts = (self.U, self.V) if self.spread > 0 else (self.U,)
+        return np.hstack([part[: self.nodes] for part in parts])
+
     def measure(self) -> NewRows:
         """Weights of the rows that make their errors comparable: a response by what it responds to."""
         s, k = self.stages, self.nodes
@@ -142,6 +155,9 @@ class Kernels:
         self.F[k : k + s] = self.noise(rows)
         self.R[k : k + s, : k + s] = rows.response
         self.moments[:, k : k + s] = moments
+        if self.spread > 0:  # one node, R strictly lower triangular
+            self.V[k] = self.R[k] * self.white - self.R[k] @ self.V
+            self.white[k] = np.sqrt(self.spread * (self.U[k] @ self.U[k] + self.V[k] @ self.V[k]))
         found = int(np.sum(np.any(rows.fresh != 0, axis=0)))
         make = np.zeros((s, s))
         order = np.arange(s - 1, -1, -1)[:found]

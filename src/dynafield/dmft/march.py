@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
 from dynafield.dmft.kernels import Kernels, NewRows, Totals
 from dynafield.dmft.layers import growth, start
@@ -20,12 +20,25 @@ from dynafield.dmft.sampling import Sample
 from dynafield.numerics.acceleration import Anderson
 from dynafield.numerics.collocation import Radau, radau
 
-__all__ = ["Accuracy", "March", "Means", "Member", "Problem", "UnsettledError", "make_member", "room"]
+__all__ = [
+    "Accuracy",
+    "March",
+    "Means",
+    "Member",
+    "Problem",
+    "UnsettledError",
+    "add",
+    "make_member",
+    "room",
+    "split",
+]
 
 NEWTON_LOST = 1e-6
 """Newton steps that are still so large when the rows have settled mean that a path was not solved."""
 CHUNK = {"cpu": 1280, "gpu": 40960}
 """Paths solved at once: what the caches of a processor hold, or what fills an accelerator."""
+STEPPING = (512, 8)
+"""For discrete training on a processor: paths solved at once, and by how many times more without tangents."""
 SIZES = np.array([24, 40, 64, 96, 144, 216, 320, 480, 640])
 """Numbers of nodes that arrays have room for: few, so that compiled code is used again."""
 
@@ -36,21 +49,29 @@ def room(nodes: int) -> int:
     return int(fitting[0]) if len(fitting) else int(np.ceil(nodes / 1000) * 1000)
 
 
-def chunk_size() -> int:
-    """Paths solved at once on the device in use."""
-    return CHUNK.get(jax.default_backend(), CHUNK["gpu"])
-
-
 class Means(NamedTuple):
-    """What a member may use: share of its paths that carry tangents, at least one chunk, and bytes."""
+    """What a member may use: share of its paths that carry tangents (at least one chunk), and bytes.
+
+    `chunk` paths are solved at once, `joined` times as many where they carry no tangents.
+    """
 
     share: float
     memory: float
+    chunk: int
+    joined: int = 1
+
+    @classmethod
+    def of_device(cls, share: float, memory: float, steps: bool) -> "Means":
+        """Chunks that suit the device in use, for blocks of time or for steps."""
+        backend = jax.default_backend()
+        if steps and backend == "cpu":
+            return cls(share, memory, *STEPPING)
+        return cls(share, memory, CHUNK.get(backend, CHUNK["gpu"]))
 
     def carrying(self, paths: int, capacity: int) -> float:
         """Number of paths that carry tangents, up to whole chunks."""
         affordable = (self.memory / (8.0 * capacity) - 4 * paths) / (1.5 * capacity)
-        return float(max(min(paths, chunk_size()), min(self.share * paths, affordable)))
+        return float(max(min(paths, self.chunk), min(self.share * paths, affordable)))
 
     def bytes(self, paths: int, capacity: int) -> float:
         """Memory of one member, with the room its sweeps take."""
@@ -102,10 +123,10 @@ class Member:
 
     problem: Problem
     kernels: Kernels
-    chunks: list[Paths]
+    chunks: list[Any]
     share: float
-    reserve: list[Float[np.ndarray, "d n"]]
-    folded: list[Bool[np.ndarray, " n"]]
+    reserve: list[np.ndarray]
+    folded: list[np.ndarray]
     guesses: list[Any] = dataclasses.field(default_factory=list)
     outcomes: list[Outcome] = dataclasses.field(default_factory=list)
 
@@ -121,27 +142,34 @@ class Member:
 def make_member(
     problem: Problem, sample: Sample, capacity: int, stages: int, smallest: float, means: Means
 ) -> Member:
-    """Kernels and paths at t = 0; some of the chunks carry tangents.
-
-    Chunks are filled up to one of few sizes, so that compiled code is used again.
-    """
+    """Kernels and paths at t = 0; some of the chunks carry tangents."""
     second_moment = float(np.sum(sample.weight * sample.target**2))
     kernels = Kernels(problem.delta, problem.sigma, second_moment, stages, capacity, smallest)
     slope = problem.alpha ** (2 * problem.depth - 2)
     kernels.moments[:, 0] = np.array([slope, slope**2, 2 * problem.alpha**2]) / problem.delta
-    count, chunk = len(sample.target), chunk_size()
+    samples, few, share = split(sample, means, capacity)
+    chunks = [at_rest(problem, kernels, part, k < few) for k, part in enumerate(samples)]
+    normals, folded = [part.normals for part in samples], [part.folded for part in samples]
+    return Member(problem, kernels, chunks, share, normals, folded)
+
+
+def split(sample: Sample, means: Means, capacity: int) -> tuple[list[Sample], int, float]:
+    """A sample in chunks, how many of them carry tangents, and the weight of these.
+
+    Chunks are filled up to one of few sizes, so that compiled code is used again.
+    """
+    count, chunk = len(sample.target), means.chunk
     pieces = 2 ** max(0, int(np.ceil(np.log2(count / chunk))))
     ends = np.round(np.linspace(0, count, pieces + 1)).astype(int)
     largest = int(np.max(np.diff(ends)))
     size = max(chunk // 2 ** int(np.floor(np.log2(chunk / largest))), largest)
     few = max(1, int(means.carrying(count, capacity) / count * pieces))
+    marks = [*range(few), *range(few, pieces, means.joined), pieces]
     samples = [
-        filled(Sample(*(part[..., i:j] for part in sample)), size) for i, j in itertools.pairwise(ends)
+        filled(Sample(*(part[..., ends[i] : ends[j]] for part in sample)), size * (j - i))
+        for i, j in itertools.pairwise(marks)
     ]
-    chunks = [at_rest(problem, kernels, part, k < few) for k, part in enumerate(samples)]
-    share = float(np.sum(sample.weight[: ends[few]]))
-    normals, folded = [part.normals for part in samples], [part.folded for part in samples]
-    return Member(problem, kernels, chunks, share, normals, folded)
+    return samples, few, float(np.sum(sample.weight[: ends[few]]))
 
 
 def filled(sample: Sample, size: int) -> Sample:

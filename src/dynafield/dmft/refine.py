@@ -8,7 +8,7 @@ the one before found [eq:dmft_rotation].
 import dataclasses
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -18,7 +18,9 @@ from dynafield.dmft.estimates import estimate
 from dynafield.dmft.grid import Tolerance, TooLargeError, halved, march_adaptively, march_along, room_for
 from dynafield.dmft.kernels import FAINT
 from dynafield.dmft.march import Accuracy, March, Means, Problem, UnsettledError, room
-from dynafield.errors import SolveError
+from dynafield.dmft.walk import Training, walk_along
+from dynafield.errors import InputError, SolveError
+from dynafield.numerics.collocation import Radau, radau
 from dynafield.problem.priors import Components
 
 __all__ = ["STAGES", "Order", "refine"]
@@ -29,6 +31,8 @@ PILOT = 512
 """Points of the pilot."""
 FIRST = 2.0
 """Points of the first replicas, divided by the tolerance."""
+FIRST_STEPS = 4.0
+"""The same for discrete training, whose steps cost less than blocks of time."""
 REPLICAS = 6
 """Independent samples, whose scatter is the error bar."""
 PLENTY = 8192
@@ -61,6 +65,25 @@ class Order(NamedTuple):
     edges: Float[np.ndarray, " b"] | None
     seed: int
     memory: float
+    training: Training | None = None
+
+    @property
+    def rule(self) -> Radau | None:
+        """Collocation in a block; None for discrete training."""
+        return radau(STAGES) if self.training is None else None
+
+    @property
+    def stages(self) -> int:
+        """Nodes per block."""
+        return STAGES if self.training is None else 1
+
+    def room_for(self, edges: Float[np.ndarray, " b"]) -> int:
+        """Room for all nodes."""
+        return room_for(edges, STAGES) if self.training is None else len(edges)
+
+    def along(self, edges: Float[np.ndarray, " b"], report: Callable[[Any], None]) -> Callable[[Any], None]:
+        """A march on a given grid."""
+        return partial(march_along if self.training is None else walk_along, edges=edges, report=report)
 
 
 Report = Callable[..., None]
@@ -75,24 +98,26 @@ def refine(order: Order, report: Report) -> Ensemble:
         if tolerance.relative is None
         else Accuracy(tolerance.absolute / 20, tolerance.relative / 10, FAINT, patience=150)
     )
-    pilot = Plan(order.components, PILOT, 2, accuracy, STAGES, order.seed, Means(SHARE, order.memory))
+    means = Means.of_device(SHARE, order.memory, order.training is not None)
+    pilot = Plan(order.components, PILOT, 2, accuracy, order.stages, order.seed, means, order.training)
+    check_steps(order, pilot)
     first = partial(report, number=0, points=PILOT)
     known = find_grid(order, pilot, first)
-    plan = pilot._replace(points=order.points or first_points(tolerance), replicas=REPLICAS)
+    plan = pilot._replace(points=order.points or first_points(order), replicas=REPLICAS)
     hope = np.inf
     for number in range(1, ROUNDS + 1):
         if known.failure is not None:
             return known
-        needed = plan.means.bytes(plan.paths, room_for(known.edges, STAGES))
+        needed = plan.means.bytes(plan.paths, order.room_for(known.edges))
         if needed > order.memory:
             words = f"{plan.points} points per replica need {needed / 1e9:.2g} GB, more than memory_gb allows"
             return dataclasses.replace(
                 known, failure=SolveError(f"{words}: take more of it, or a larger tol")
             )
         told = partial(report, number=number, points=plan.points)
-        march = partial(march_along, edges=known.edges, report=told)
+        march = order.along(known.edges, told)
         turns = [principal(replicas) for replicas in known.replicas]
-        found = run(plan, order.problems, turns, march, room_for(known.edges, STAGES))
+        found = run(plan, order.problems, turns, march, order.room_for(known.edges))
         stuck = isinstance(found.failure, UnsettledError)
         if stuck and order.points is None and plan.points < PLENTY:
             plan = plan._replace(points=4 * plan.points)  # a small sample may have no fixed point to find
@@ -118,6 +143,23 @@ def refine(order: Order, report: Report) -> Ensemble:
     )
 
 
+def check_steps(order: Order, pilot: Plan) -> None:
+    """InputError for more steps than there is memory for, and how many there could be."""
+    if order.training is None or order.edges is None:
+        return
+    steps, step = len(order.edges) - 1, order.training.trainer.step
+    least = pilot._replace(points=min(PILOT, order.points or PILOT)).paths
+    if pilot.means.bytes(least, steps + 1) <= order.memory:
+        return
+    possible = steps
+    while possible > 1 and pilot.means.bytes(least, possible + 1) > order.memory:
+        possible = int(0.99 * possible)
+    raise InputError(
+        f"t_max must be at most {possible * step:g} with memory_gb={order.memory / 1e9:g}, "
+        f"which is enough for {possible} steps, got {order.t_max:g} ({steps} steps)"
+    )
+
+
 def larger(plan: Plan, need: float, hope: float) -> tuple[Plan, float]:
     """A plan for a scatter `need` times smaller, and the need from which on it will have failed.
 
@@ -134,9 +176,10 @@ def larger(plan: Plan, need: float, hope: float) -> tuple[Plan, float]:
     return plan._replace(points=factor * plan.points, means=means), hope
 
 
-def first_points(tolerance: Tolerance) -> int:
+def first_points(order: Order) -> int:
     """A power of two near what a tolerance often needs."""
-    return int(np.clip(2 ** np.round(np.log2(FIRST / tolerance.absolute)), PILOT, 2**15))
+    guess = (FIRST if order.training is None else FIRST_STEPS) / order.tolerance.absolute
+    return int(np.clip(2 ** np.round(np.log2(guess)), PILOT, 2**15))
 
 
 def find_grid(order: Order, pilot: Plan, report: Callable[[March], None]) -> Ensemble:
@@ -147,8 +190,8 @@ def find_grid(order: Order, pilot: Plan, report: Callable[[March], None]) -> Ens
         if found.failure is not None or len(found.replicas) == len(order.problems):
             return found
         edges = found.edges
-    march = partial(march_along, edges=edges, report=report)
-    return run(pilot, order.problems, None, march, room_for(edges, STAGES))
+    march = order.along(edges, report)
+    return run(pilot, order.problems, None, march, order.room_for(edges))
 
 
 def choose_grid(
@@ -171,10 +214,12 @@ def shortfall(order: Order, known: Ensemble) -> float:
     """Largest standard error in units of what sampling may contribute."""
     worst = 0.0
     for problem, replicas in zip(order.problems, known.replicas, strict=True):
-        found = estimate(problem, replicas, STAGES)
+        found = estimate(problem, replicas, order.rule)
         unit = found.test_error[0]
         pairs = (found.train_error, found.train_scatter), (found.test_error, found.test_scatter)
         for value, error in pairs:
-            allowed = SAMPLE_SHARE * order.tolerance.allowed(value, unit) + FAINT**2 * unit
+            # errors that grow beyond all bounds, in unstable training, are known relative to themselves
+            size = unit if order.training is None else np.maximum(unit, value)
+            allowed = SAMPLE_SHARE * order.tolerance.allowed(value, size) + FAINT**2 * unit
             worst = max(worst, float(np.max(error / allowed)))
     return worst

@@ -8,19 +8,19 @@ import numpy as np
 from jaxtyping import Float
 
 from dynafield.dmft.curves import Curves
-from dynafield.dmft.densities import densities
+from dynafield.dmft.densities import densities, step_densities
 from dynafield.dmft.ensemble import Ensemble, Replica
 from dynafield.dmft.estimates import estimate
 from dynafield.dmft.grid import LARGEST, STEEPEST, Tolerance, nodes_of
 from dynafield.dmft.layers import growth
 from dynafield.dmft.march import March, Problem, UnsettledError
 from dynafield.dmft.refine import STAGES, Order, refine
+from dynafield.dmft.walk import Walk, training_of
 from dynafield.errors import InputError, SolveError
-from dynafield.numerics.collocation import radau
 from dynafield.problem.checks import integer, one_real, real_vector, same_shape, untraced
 from dynafield.problem.networks import DiagonalNetwork, Network
 from dynafield.problem.task import Task
-from dynafield.problem.trainers import GradientFlow
+from dynafield.problem.trainers import GradientFlow, Steps, Trainer
 from dynafield.progress import Progress
 
 __all__ = ["solve"]
@@ -63,14 +63,15 @@ def solve(
         if throw or len(known.edges) < 2:
             raise failure
         status = "interrupted" if isinstance(failure, KeyboardInterrupt) else str(failure)
-    return collect(task, net, order, known, status)
+    return collect(task, net, trainer, order, known, status)
 
 
-def show(bar: Progress, t_max: float, march: March, number: int, points: int) -> None:
+def show(bar: Progress, t_max: float, march: March | Walk, number: int, points: int) -> None:
     """Round, time, blocks and points, in the bar; each round counts half of what is left."""
-    share = np.log1p(march.time) / np.log1p(t_max)
-    words = f"t = {march.time:.4g}, {len(march.edges) - 1} blocks, {points} points per replica"
-    bar.show(1 - 0.5 ** (number + share), words)
+    steps = isinstance(march, Walk)
+    share = (march.time / t_max) ** 2 if steps else np.log1p(march.time) / np.log1p(t_max)
+    done = f"{len(march.edges) - 1} {'steps' if steps else 'blocks'}"
+    bar.show(1 - 0.5 ** (number + share), f"t = {march.time:.4g}, {done}, {points} points per replica")
 
 
 def explained(failure: BaseException) -> BaseException:
@@ -95,10 +96,7 @@ def checked(
     memory_gb: float | None,
 ) -> Order:
     """The arguments, or InputError."""
-    if not isinstance(net, DiagonalNetwork):
-        raise InputError(f"net must be a DiagonalNetwork, got {type(net).__name__}, which has no mirror map")
-    if not isinstance(trainer, GradientFlow):
-        raise InputError(f"trainer must be GradientFlow() in solve, got {trainer!r}")
+    check_kinds(task, net, trainer)
     numbers = dict(delta=task.delta, sigma=task.sigma, alpha=net.alpha, lam=net.lam)
     untraced(**numbers)
     shape = same_shape(**numbers)
@@ -115,7 +113,12 @@ def checked(
         paths = integer("paths", paths, 64, 2**22)
     memory = available() if memory_gb is None else memory_gb
     memory = one_real("memory_gb", memory, lambda x: x > 0, "one number > 0")
+    training = training_of(net, trainer) if isinstance(trainer, Steps) else None
     edges = None if grid is None else checked_grid(grid, end, max(growth(net.depth, p.lam) for p in problems))
+    if isinstance(trainer, Steps):
+        if grid is not None:
+            raise InputError("grid must be None for a discrete trainer: its steps are the grid")
+        edges = trainer.step * np.arange(int(trainer.number("t_max", np.array([end]))[0]) + 1)
     return Order(
         task.prior.components,
         problems,
@@ -126,7 +129,27 @@ def checked(
         edges,
         integer("seed", seed, 0),
         memory * 1e9,
+        training,
     )
+
+
+def check_kinds(task: Any, net: Any, trainer: Any) -> None:
+    """InputError unless this kind of network can be trained so."""
+    if not (isinstance(task, Task) and isinstance(net, Network)):
+        raise InputError(
+            "the first argument must be a Task and the second a network, "
+            f"got {type(task).__name__} and {type(net).__name__}"
+        )
+    if not isinstance(trainer, Trainer):
+        raise InputError(
+            "trainer must be GradientFlow(), GradientDescent(step), HeavyBall(step, momentum) or "
+            f"SGD(step, batch_fraction), got {trainer!r}"
+        )
+    if isinstance(trainer, GradientFlow) and not isinstance(net, DiagonalNetwork):
+        raise InputError(
+            f"net must be a DiagonalNetwork for GradientFlow, got {type(net).__name__}, which has no mirror "
+            "map: take a discrete trainer"
+        )
 
 
 def available() -> float:
@@ -158,12 +181,14 @@ def checked_grid(grid: Any, t_max: float, mu: float) -> Float[np.ndarray, " b"]:
     return edges
 
 
-def collect(task: Task, net: Network, order: Order, ensemble: Ensemble, status: str) -> Curves:
+def collect(
+    task: Task, net: Network, trainer: Trainer, order: Order, ensemble: Ensemble, status: str
+) -> Curves:
     """The ensemble as one result, parameter axes first."""
-    t = nodes_of(ensemble.edges, STAGES)
+    t = ensemble.edges if order.training else nodes_of(ensemble.edges, STAGES)
     pairs = list(zip(order.problems, ensemble.replicas, strict=True))
-    found = [estimate(problem, replicas, STAGES) for problem, replicas in pairs]
-    kernels = [two_time(problem, replicas, ensemble.edges, t) for problem, replicas in pairs]
+    found = [estimate(problem, replicas, order.rule) for problem, replicas in pairs]
+    kernels = [two_time(order, problem, replicas, ensemble.edges, t) for problem, replicas in pairs]
     laws = [sampled(replicas) for replicas in ensemble.replicas]
 
     def stacked(parts: list[Any]) -> Any:
@@ -185,18 +210,27 @@ def collect(task: Task, net: Network, order: Order, ensemble: Ensemble, status: 
         replicas=len(ensemble.replicas[0]),
         seed=order.seed,
         status=status,
+        trainer=trainer,
     )
 
 
 def two_time(
-    problem: Problem, replicas: list[Replica], edges: Float[np.ndarray, " b"], t: Float[np.ndarray, " t"]
+    order: Order,
+    problem: Problem,
+    replicas: list[Replica],
+    edges: Float[np.ndarray, " b"],
+    t: Float[np.ndarray, " t"],
 ) -> dict[str, np.ndarray]:
     """The four kernels on the nodes, averaged over replicas."""
     size, parts = len(t), []
     for replica in replicas:
         kernels = replica.kernels
-        F, U = kernels.F[:size], kernels.U[:size]
-        response = densities(kernels, radau(STAGES), edges, t, growth(problem.depth, problem.lam))
+        F, U = kernels.F[:size], kernels.residual_factor
+        response = (
+            densities(kernels, order.rule, edges, t, growth(problem.depth, problem.lam))
+            if order.rule is not None
+            else step_densities(kernels, float(edges[1]))
+        )
         correlation = problem.delta * F @ F.T - problem.sigma**2
         parts.append((correlation, problem.delta * U @ U.T, response.R_w, response.R_f))
     means = (np.mean(part, axis=0) for part in zip(*parts, strict=True))

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dynafield.figures.errors import Band, draw_errors
+from dynafield.problem.trainers import Steps
 
 if TYPE_CHECKING:
     from dynafield.dmft.curves import Curves
@@ -14,9 +15,11 @@ __all__ = ["draw_curves"]
 
 def draw_curves(curves: "Curves", ax: Any = None) -> Any:
     """Train and test error with bands of two estimated errors."""
-    t = np.geomspace(1e-4 * curves.t[-1], curves.t[-1], 300)
+    steps = isinstance(curves.trainer, Steps)
+    t = np.asarray(curves.t)[1:] if steps else np.geomspace(1e-4 * curves.t[-1], curves.t[-1], 300)
     points = curves.at(t)
     test = Band(points.test_error, 2 * points.test_error_se)
     train = Band(points.train_error, 2 * points.train_error_se)
-    title = f"infinite network, {curves.task.prior}, depth {curves.net.depth}"
+    how = f", {curves.trainer}" if steps else ""
+    title = f"infinite network, {curves.task.prior}, depth {curves.net.depth}{how}"
     return draw_errors(curves, t, test, train, title, ax)

@@ -1,4 +1,4 @@
-r"""Gradient descent on (u, v), step by step, of many networks on one data set [eq:gf_truncated_dln]."""
+r"""Steps of gradient descent on (u, v) of many networks on one data set, with momentum or mini-batches."""
 
 from collections.abc import Callable
 
@@ -6,12 +6,10 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from dynafield.problem.networks import Network
+from dynafield.problem.trainers import DIVERGED, Steps
 from dynafield.simulation.data import Reduced
 
 __all__ = ["descend"]
-
-DIVERGED = 1e12
-"""A squared residual this many times the first one (and the labels') has diverged."""
 
 
 def descend(
@@ -21,19 +19,23 @@ def descend(
     v: Float[np.ndarray, "p d"],
     data: Reduced,
     delta: float,
-    step: float,
+    trainer: Steps,
     stops: Int[np.ndarray, " t"],
     observe: Callable[[int, np.ndarray, np.ndarray, np.ndarray], object],
     report: Callable[[float], None],
+    rng: np.random.Generator,
 ) -> dict[int, int]:
     """Take the steps up to each of `stops` (increasing) and hand over the weights and u², v² there.
 
-    `report` is told after every step how much is done. Returns the networks that diverged,
-    each with the step at which it did.
+    Mini-batches are rows of `data`, drawn by `rng`. `report` is told after every step how much is
+    done. Returns the networks that diverged, each with the step at which it did.
     """
-    depth, truncation = net.depth, net.truncation
+    depth, truncation, step = net.depth, net.truncation, trainer.step
     rows, diverged, following = np.arange(len(u)), {}, 0
-    u, v, shrink = u.copy(), v.copy(), 1.0 - 0.5 * step * lam[:, None]
+    state = np.stack([u, v, np.zeros_like(u), np.zeros_like(v)])
+    decay = 0.5 * step * lam[:, None]
+    n = len(data.y)
+    seen = max(1, round(trainer.fraction * n))
 
     def layer(x):
         power = x**depth
@@ -43,24 +45,30 @@ def descend(
     limit = None
     with np.errstate(over="ignore", invalid="ignore"):
         for taken in range(int(stops[-1]) + 1):
+            u, v = state[:2]
             (u_value, u_slope), (v_value, v_slope) = layer(u), layer(v)
             w = (u_value - v_value) / depth
-            gap = w @ data.X.T - data.y
-            size = np.einsum("pk,pk->p", gap, gap)
+            batch = slice(None) if seen == n else rng.permutation(n)[:seen]
+            X, y = data.X[batch], data.y[batch]
+            gap = w @ X.T - y
+            size = np.einsum("pk,pk->p", gap, gap) * (n / seen)
             limit = DIVERGED * float(np.max(size) + np.sum(data.y**2)) if limit is None else limit
             good = size <= limit
             if not good.all():
                 diverged |= {int(row): taken for row in rows[~good]}
-                rows, u, v, shrink, w, gap = (a[good] for a in (rows, u, v, shrink, w, gap))
-                u_slope, v_slope = u_slope[good], v_slope[good]
+                rows, decay, w, gap = (a[good] for a in (rows, decay, w, gap))
+                state, u_slope, v_slope = state[:, good], u_slope[good], v_slope[good]
             if not len(rows):
                 break
+            u, v, u_move, v_move = state
             if taken == stops[following]:
                 squares = np.concatenate([u**2, v**2], axis=1)
                 for k, row in enumerate(rows.tolist()):
                     observe(row, np.array([following]), w[[k]], squares[[k]])
                 following += 1
             report(taken / max(1, int(stops[-1])))
-            g = gap @ data.X * (0.5 * step / delta)
-            u, v = shrink * u - u_slope * g, shrink * v + v_slope * g
+            g = gap @ X * (0.5 * step / delta * n / seen)
+            u_move = trainer.inertia * u_move - u_slope * g - decay * u
+            v_move = trainer.inertia * v_move + v_slope * g - decay * v
+            state = np.stack([u + u_move, v + v_move, u_move, v_move])
     return diverged

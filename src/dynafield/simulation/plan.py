@@ -8,7 +8,7 @@ from dynafield.errors import InputError
 from dynafield.problem.checks import integer, one_real, real_vector, same_shape, untraced
 from dynafield.problem.networks import Network
 from dynafield.problem.task import Task
-from dynafield.problem.trainers import GradientDescent, Trainer
+from dynafield.problem.trainers import Steps, Trainer
 from dynafield.simulation.inputs import InputLaw, read_inputs
 from dynafield.simulation.targets import Draw, read_targets
 
@@ -62,7 +62,10 @@ def make_plan(
             f"got {type(task).__name__} and {type(net).__name__}"
         )
     if not isinstance(trainer, Trainer):
-        raise InputError(f"trainer must be GradientFlow() or GradientDescent(step), got {trainer!r}")
+        raise InputError(
+            "trainer must be GradientFlow(), GradientDescent(step), HeavyBall(step, momentum) or "
+            f"SGD(step, batch_fraction), got {trainer!r}"
+        )
     for name, value in dict(delta=task.delta, sigma=task.sigma).items():
         if np.ndim(value):
             raise InputError(f"{name} must be one number in simulate (α and λ may be arrays), got {value!r}")
@@ -86,9 +89,9 @@ def make_plan(
 def read_times(t_max: Any, t_eval: Any, trainer: Trainer) -> tuple[np.ndarray, float]:
     """The times at which curves are kept, increasing, multiples of the step of a discrete trainer."""
     end = one_real("t_max", t_max, lambda x: x > 0, "one finite number > 0")
-    step = trainer.step if isinstance(trainer, GradientDescent) else None
-    if step is not None:
-        multiples("t_max", np.array([end]), step)
+    step = trainer.step if isinstance(trainer, Steps) else None
+    if isinstance(trainer, Steps):
+        trainer.number("t_max", np.array([end]))
     if t_eval is None:
         t = np.concatenate([[0.0], end * np.logspace(-DECADES, 0, TIMES)])
         return (t if step is None else np.unique(np.round(t / step)) * step), end
@@ -98,21 +101,9 @@ def read_times(t_max: Any, t_eval: Any, trainer: Trainer) -> tuple[np.ndarray, f
         raise InputError(f"t_eval must increase, got {t[bad]:g} before {t[bad + 1]:g}")
     if t[-1] > end * (1 + 1e-12):
         raise InputError(f"t_eval must not go beyond t_max = {end:g}, got {t[-1]:g}")
-    if step is not None:
-        multiples("t_eval", t, step)
+    if isinstance(trainer, Steps):
+        trainer.number("t_eval", t)
     return t, end
-
-
-def multiples(name: str, t: np.ndarray, step: float) -> None:
-    """InputError unless every time is a multiple of the step."""
-    count = np.round(t / step)
-    off = np.abs(t - count * step) > 1e-9 * np.maximum(t, step)
-    if off.any():
-        low = np.floor(t[off][0] / step)
-        raise InputError(
-            f"{name} must be a multiple of the step {step:g}, got {t[off][0]:.17g}: "
-            f"{low * step:g} and {(low + 1) * step:g} are near"
-        )
 
 
 def read_start(start: Any, shape: tuple[int, ...], d: int) -> tuple | None:

@@ -8,7 +8,7 @@ import xarray as xr
 from jaxtyping import Float
 
 from dynafield.errors import InputError
-from dynafield.problem.trainers import GradientDescent, GradientFlow, Trainer
+from dynafield.problem.trainers import GradientFlow, Trainer, trainer_facts, trainer_of
 from dynafield.records.record import quantity
 from dynafield.records.text import show
 from dynafield.records.timed import TimedRecord
@@ -89,23 +89,16 @@ class Runs(TimedRecord):
 
     def facts(self) -> dict[str, Any]:
         """Trainer, inputs, targets, sizes and seed."""
-        trainer = {f"trainer_{k}": v for k, v in dataclasses.asdict(self.trainer).items()}
         names = ("inputs", "targets", "start", "n", "seed", "asked")
-        return {"trainer": type(self.trainer).__name__, **trainer, **{k: getattr(self, k) for k in names}}
+        return trainer_facts(self.trainer) | {k: getattr(self, k) for k in names}
 
     @classmethod
     def settings(cls, data: xr.Dataset) -> dict[str, Any]:
         """What `facts` told."""
         facts = data.attrs
-        flow = facts["trainer"] == GradientFlow.__name__
-        trainer = (
-            GradientFlow(float(facts["trainer_tol"]))
-            if flow
-            else GradientDescent(float(facts["trainer_step"]))
-        )
         numbers = {name: int(facts[name]) for name in ("n", "seed", "asked")}
         texts = {name: str(facts[name]) for name in ("inputs", "targets", "start")}
-        return {"trainer": trainer, **texts, **numbers}
+        return {"trainer": trainer_of(facts), **texts, **numbers}
 
     def rows(self) -> list[tuple[str, str, str]]:
         """What the runs show of themselves."""

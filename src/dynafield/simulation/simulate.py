@@ -11,7 +11,7 @@ from dynafield.numerics.threads import fitting_threads
 from dynafield.problem.checks import integer
 from dynafield.problem.networks import Network
 from dynafield.problem.task import Task
-from dynafield.problem.trainers import GradientDescent, GradientFlow, Trainer
+from dynafield.problem.trainers import SGD, GradientFlow, Steps, Trainer
 from dynafield.progress import Progress
 from dynafield.simulation.data import Data, Reduced, reduce_rows
 from dynafield.simulation.descent import descend
@@ -50,7 +50,8 @@ def simulate(
     Arrays of α and λ are trained together, on the same data for each seed; δ and σ are one
     number each. Curves are kept at `t_eval` (0 and 100 times up to `t_max` by default), the
     weights at `t_max`, so that memory does not grow with the number of steps. `trainer` is
-    `GradientFlow()` or `GradientDescent(step)`; `inputs` is "gaussian", "binary", "uniform",
+    `GradientFlow()`, `GradientDescent(step)`, `HeavyBall(step, momentum)` or
+    `SGD(step, batch_fraction)`; `inputs` is "gaussian", "binary", "uniform",
     a function of (rng, n, d) with entries of mean 0 and variance 1/d, or a matrix; `targets`
     is "proportions" (every component of the prior in its exact share), "iid", or a vector;
     `start` is a pair of vectors u(0), v(0) in place of α. `coordinates` (a list of
@@ -137,12 +138,15 @@ def train(plan: Plan, seed: int, run: int, report: Callable[[float], None]) -> O
         u, v = starting_layers(plan)
         largest = max(float(np.max(np.abs(u))), float(np.max(np.abs(v))))
         lazy = largest ** (2 * plan.net.depth - 2) > LAZY
-        flow = isinstance(plan.trainer, GradientFlow)
-        reduced = reduce_rows(data.X, data.y, orthogonal=lazy and flow)
+        reduced = (
+            Reduced(data.X, data.y, 0.0, None)
+            if isinstance(plan.trainer, SGD)
+            else reduce_rows(data.X, data.y, lazy and isinstance(plan.trainer, GradientFlow))
+        )
         seen = Observables(
             data, reduced, plan.lam, len(plan.t), plan.coordinates, plan.residuals, plan.weights
         )
-        for row, t in follow(plan, u, v, reduced, seen, report).items():
+        for row, t in follow(plan, u, v, reduced, seen, report, streams(seed, run)[-1]).items():
             seen.stop(row, t)
     return seen.stripped()
 
@@ -162,21 +166,26 @@ def follow(
     reduced: Reduced,
     seen: Observables,
     report: Callable[[float], None],
+    rng: np.random.Generator,
 ) -> dict[int, float]:
     """Training itself; returns the networks that failed, each with the time it had reached."""
     arguments = (plan.net, plan.lam, u, v, reduced, plan.n / plan.d)
     times = plan.t if plan.t[-1] >= plan.end * (1 - 1e-12) else np.append(plan.t, plan.end)
     if isinstance(plan.trainer, GradientFlow):
         return integrate(*arguments, plan.trainer.tol, times, seen.take, report)
-    step = plan.trainer.step
-    stops = np.round(times / step).astype(int)
-    diverged = descend(*arguments, step, stops, seen.take, report)
-    return {row: taken * step for row, taken in diverged.items()}
+    stops = plan.trainer.number("t_eval", times)
+    diverged = descend(*arguments, plan.trainer, stops, seen.take, report, rng)
+    return {row: taken * plan.trainer.step for row, taken in diverged.items()}
+
+
+def streams(seed: int, run: int) -> list[np.random.Generator]:
+    """Random numbers of one run: inputs, targets, label noise, mini-batches."""
+    return np.random.default_rng([seed, run]).spawn(4)
 
 
 def draw_data(plan: Plan, seed: int, run: int) -> Data:
     """Inputs, targets and labels of one run, each from its own stream of random numbers."""
-    for_inputs, for_targets, for_noise = np.random.default_rng([seed, run]).spawn(3)
+    for_inputs, for_targets, for_noise, _ = streams(seed, run)
     X = plan.law.draw(for_inputs, plan.n, plan.d)
     w_star = plan.draw(plan.task.prior, plan.d, for_targets)
     sigma = float(plan.task.sigma)
@@ -222,7 +231,7 @@ def check_finished(runs: Runs) -> None:
     t = float(runs.stopped_at[tuple(bad[0])])
     share = f"{len(bad)} of {np.size(runs.stopped_at)} networks so far"
     where = f"at alpha={alpha:g}, lam={lam:g}, run {runs.run[run]} ({share})"
-    if isinstance(runs.trainer, GradientDescent):
+    if isinstance(runs.trainer, Steps):
         step = runs.trainer.step
         raise SolveError(
             f"gradient descent diverged in step {round(t / step)} (t={t:g}) {where}: "

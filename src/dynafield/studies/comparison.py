@@ -11,6 +11,7 @@ from dynafield.dmft.curves import Curves
 from dynafield.dmft.solve import solve
 from dynafield.problem.networks import Network
 from dynafield.problem.task import Task
+from dynafield.problem.trainers import GradientFlow, Trainer
 from dynafield.records import files
 from dynafield.simulation.runs import Runs
 from dynafield.simulation.simulate import simulate
@@ -98,15 +99,17 @@ def compare(
     seed: int = 0,
     workers: int = 1,
     progress: bool | None = None,
+    trainer: Trainer = GradientFlow(),  # noqa: B008 - immutable
 ) -> Comparison:
-    """Solve the infinite network and train `seeds` finite ones of dimension `d`.
+    """Solve the infinite network and train `seeds` finite ones of dimension `d`, both by `trainer`.
 
     They differ by fluctuations, of which the standard errors speak, and by a bias of order 1/d.
     """
     runs = simulate(
-        task, net, t_max, d=d, seeds=seeds, t_eval=t_eval, seed=seed, workers=workers, progress=progress
-    )
+        task, net, t_max, d=d, seeds=seeds, t_eval=t_eval, trainer=trainer, seed=seed, workers=workers,
+        progress=progress,
+    )  # fmt: skip
     if not runs.complete:
         raise KeyboardInterrupt
-    curves = solve(task, net, t_max, tol=tol, seed=seed, progress=progress)
+    curves = solve(task, net, t_max, tol=tol, trainer=trainer, seed=seed, progress=progress)
     return Comparison(curves, runs)

@@ -1,0 +1,245 @@
+"""Discrete training: closed forms, finite networks, derivatives, order, instability, refusals."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import dynafield as df
+from dynafield.dmft.march import Means, Problem
+from dynafield.dmft.sampling import Sample
+from dynafield.dmft.steps import StepRows, advance, settle
+from dynafield.dmft.walk import make_walker, training_of
+from dynafield.numerics.spectra import MarchenkoPastur
+
+TASK = df.Task(0.5, 0.1, df.Bernoulli(0.1))
+UNIT = 0.11
+TRAINERS = (df.GradientDescent(0.5), df.HeavyBall(0.1, 0.9), df.SGD(0.5, 0.3))
+
+
+@pytest.mark.parametrize("trainer", TRAINERS, ids=str)
+def test_first_step_in_closed_form(trainer):
+    """w(1) = -α² step g(0), and g(0) has variance E_test(0)/(δ b) around -w*, b the share of data seen."""
+    curves = df.solve(TASK, df.DiagonalNetwork(0.7), trainer.step, trainer=trainer)
+    move = 0.7**2 * trainer.step
+    error = (1 - move) ** 2 * 0.1 + move**2 * UNIT / 0.5 / trainer.fraction + 0.01
+    assert abs(curves.test_error[1] - error) < 4 * curves.test_error_se[1] < 4e-3 * UNIT
+    assert curves.train_error[0] == curves.test_error[0] == pytest.approx(UNIT)
+    assert curves.R_w[1, 0] == pytest.approx(0.7**2 / 0.5)
+
+
+def lazy_polynomial(trainer, slope, steps):
+    """Polynomials p_k(x) by which an eigendirection of the linear problem has shrunk after k steps."""
+
+    def run(x):
+        now, move, all_ = np.ones_like(x), np.zeros_like(x), []
+        for _ in range(steps + 1):
+            all_.append(now)
+            move = trainer.inertia * move - slope * trainer.step * x * now
+            now = now + move
+        return np.stack(all_)
+
+    return run
+
+
+@pytest.mark.parametrize("trainer", [df.GradientDescent(0.0003), df.HeavyBall(0.0001, 0.8)], ids=str)
+def test_large_alpha_is_descent_on_a_linear_problem(trainer):
+    """Marchenko–Pastur averages of polynomials in place of exponentials, to 1e-3 at α = 30."""
+    alpha, steps, law = 30.0, 12, MarchenkoPastur(0.5)
+    run = lazy_polynomial(trainer, alpha**2, steps)
+    curves = df.solve(TASK, df.DiagonalNetwork(alpha), steps * trainer.step, trainer=trainer)
+    shrunk = law.average(lambda x: run(x) ** 2)
+    noise = law.average(lambda x: (1 - run(x)) ** 2 / np.where(x > 0, x, 1.0))
+    test = 0.1 * shrunk + 0.01 / 0.5 * noise + 0.01
+    assert np.max(np.abs(curves.test_error - test)) < 1e-3 * UNIT
+    train = 0.1 * law.average(lambda x: x * run(x) ** 2) + 0.01 * (
+        1 + law.average(lambda x: run(x) ** 2 - 1) / 0.5
+    )
+    assert np.max(np.abs(curves.train_error - train)) < 1e-3 * UNIT
+
+
+NETWORKS = (
+    df.DiagonalNetwork(0.5),
+    df.DiagonalNetwork(0.8, 0.05, 3),
+    df.TruncatedDiagonalNetwork(0.5, 0.02, 2, 0.6),
+)
+
+
+@pytest.mark.parametrize(
+    ("trainer", "net"),
+    [(TRAINERS[i], NETWORKS[j]) for i, j in ((0, 1), (0, 2), (1, 0), (2, 0))],
+    ids=str,
+)
+def test_finite_networks_agree(trainer, net):
+    found = df.compare(TASK, net, 30 * trainer.step, d=800, seeds=16, trainer=trainer, tol=2e-3)
+    for name in ("train_error", "test_error", "loss"):
+        theory = getattr(found.curves.at(found.t), name)
+        error = np.hypot(found.runs.standard_error(name), 2e-3 * UNIT)
+        assert np.all(np.abs(found.runs.mean(name) - theory) < 4 * error), name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("trainer", [df.GradientDescent(0.1), *TRAINERS], ids=str)
+@pytest.mark.parametrize("depth", [2, 3])
+def test_finite_networks_of_growing_dimension(trainer, depth):
+    """Within 4 standard errors and a bias like 1/d, and far from the flow: the step matters."""
+    net, steps = df.DiagonalNetwork(0.7, 0.02, depth), 60
+    t = trainer.step * np.array([2, 10, steps])
+    curves = df.solve(TASK, net, steps * trainer.step, trainer=trainer)
+    for d, seeds in ((500, 32), (1000, 16), (2000, 8), (4000, 4)):
+        runs = df.simulate(TASK, net, steps * trainer.step, d=d, seeds=seeds, t_eval=t, trainer=trainer)
+        for name in ("train_error", "test_error"):
+            gap = runs.mean(name) - getattr(curves.at(t), name)
+            error = np.hypot(runs.standard_error(name), getattr(curves.at(t), f"{name}_se"))
+            assert np.all(np.abs(gap) < 4 * error + 2 * UNIT / d), (d, name)
+    flow = df.solve(TASK, net, steps * trainer.step)
+    apart = np.abs(flow.at(t).test_error - curves.at(t).test_error)
+    assert np.max(apart / curves.at(t).test_error_se) > 10
+
+
+def frozen(trainer, net, delta, t_max, shifts=None):
+    """Weights after every step with the noise and the memory of a given function of time, and derivatives."""
+    steps = int(trainer.number("t_max", np.array([t_max]))[0])
+    problem = Problem(delta, 0.1, float(net.alpha), float(net.lam), net.depth)
+    normals = np.zeros((2 * (steps + 1), 1))
+    normals[0] = 1.0
+    sample = Sample(np.array([0.3]), np.ones(1), np.zeros(1, bool), normals)
+    training = training_of(net, trainer)
+    member = make_walker(training, problem, sample, steps + 1, 1e-12, Means(1.0, 1e9, 128))
+    if member.kernels.capacity < steps + 1:
+        member.enlarge(steps + 1)
+    walkers, size = member.chunks[0], steps + 1
+    time = trainer.step * np.arange(size)
+    memory = np.tril(0.7 * trainer.step * np.exp(-(time[:, None] - time)), -1)
+    shift = np.zeros(size) if shifts is None else shifts
+    walkers = walkers._replace(gradient=walkers.gradient.at[0].set(-0.3 + given(0.0) + shift[0]))
+    weights = []
+    for k in range(1, size):
+        driving = np.zeros(size)
+        driving[0] = given(time[k]) + shift[k] + memory[k] @ shift
+        moved, _ = advance(training.update, walkers, training.constants(problem), k - 1, np.zeros(size))
+        weights.append(float(np.asarray(moved.error)[0]) + 0.3)
+        rows = StepRows(driving, np.zeros(()), np.zeros(size), memory[k], np.zeros(()))
+        walkers = settle(walkers, moved, k, rows)
+    return np.array(weights), np.asarray(moved.rate)[0]
+
+
+def given(t):
+    return 0.4 * np.cos(1.3 * t) + 0.2 * t
+
+
+@pytest.mark.parametrize("net", NETWORKS, ids=str)
+def test_steps_converge_to_the_flow_at_first_order(net):
+    """Frozen noise η(t) and memory .7 exp(-(t-s)), so that m = Rg obeys m' = .7 g - m."""
+    cut, depth = net.truncation, net.depth
+
+    def rates(t, y):
+        u, v, m = y
+        (wu, su, _), (wv, sv, _) = cut(np.array(u**depth)), cut(np.array(v**depth))
+        g = float((wu - wv) / depth) - 0.3 + given(t) - m
+        down = (float(su) * u ** (depth - 1) * g + net.lam * u) / 2
+        up = (float(sv) * v ** (depth - 1) * g - net.lam * v) / 2
+        return [-down, up, 0.7 * g - m]
+
+    end = solve_ivp(rates, (0, 4.0), [net.alpha, net.alpha, 0.0], rtol=1e-10, atol=1e-12).y[:, -1]
+    exact = float((cut(np.array(end[0] ** depth))[0] - cut(np.array(end[1] ** depth))[0]) / depth)
+    gaps = [frozen(df.GradientDescent(h), net, 0.5, 4.0)[0][-1] - exact for h in (0.1, 0.05, 0.025)]
+    orders = np.log2(np.abs(np.array(gaps[:-1]) / np.array(gaps[1:])))
+    assert np.all(np.abs(orders - 1) < 0.15)
+
+
+@pytest.mark.parametrize("trainer", [df.GradientDescent(0.4), df.HeavyBall(0.2, 0.7)], ids=str)
+@pytest.mark.parametrize("net", NETWORKS, ids=str)
+def test_derivatives_are_those_of_the_weights(net, trainer):
+    """A shift of the gradient at every step, by central differences."""
+    steps, tiny = 6, 1e-5
+    _, rate = frozen(trainer, net, 0.5, steps * trainer.step)
+    for s in range(steps):
+        bump = np.zeros(steps + 1)
+        bump[s] = tiny
+        ends = [frozen(trainer, net, 0.5, steps * trainer.step, sign * bump)[0][-1] for sign in (1, -1)]
+        assert rate[s] == pytest.approx((ends[0] - ends[1]) / (2 * tiny), rel=1e-6, abs=1e-9)
+
+
+def lazy_step(factor):
+    """A step in units of the inverse of the largest eigenvalue of lazy training at α = 10."""
+    return factor / (100 * (1 + 0.5**-0.5) ** 2)
+
+
+@pytest.mark.parametrize(("factor", "grows"), [(1.9, False), (2.3, True)])
+def test_loss_grows_beyond_the_edge_of_stability(factor, grows):
+    """Unstable from step · α²(1 + δ^(-1/2))² = 2 on, in the infinite network as in a finite one.
+
+    Not for ever: training moves on to where the loss is less curved.
+    """
+    step = lazy_step(factor)
+    arguments = dict(
+        task=TASK, net=df.DiagonalNetwork(10.0), t_max=20 * step, trainer=df.GradientDescent(step)
+    )
+    curves = df.solve(tol=1e-2, **arguments)
+    runs = df.simulate(d=400, seeds=2, t_eval=curves.t, **arguments)
+    for error in (curves.train_error, *runs.train_error):
+        assert (error[20] > 10 * error[5]) == grows
+        assert (error[20] < error[5]) == (not grows)
+
+
+def test_blow_up_is_reported_with_its_step():
+    step = lazy_step(4.0)
+    arguments = (TASK, df.DiagonalNetwork(10.0), 100 * step)
+    trainer = df.GradientDescent(step)
+    with pytest.raises(df.SolveError, match="training blew up in step"):
+        df.solve(*arguments, trainer=trainer, tol=1e-2)
+    curves = df.solve(*arguments, trainer=trainer, tol=1e-2, throw=False)
+    runs = df.simulate(*arguments, trainer=trainer, d=400, seeds=2, throw=False)
+    steps = np.round(runs.stopped_at / step)
+    assert "blew up in step" in curves.status
+    assert not curves.complete
+    assert np.all(np.abs(steps - len(curves.t)) <= 2)  # growth doubles its digits with every step there
+
+
+def test_round_trip_times_and_plot(tmp_path):
+    trainer = df.HeavyBall(0.25, 0.5)
+    curves = df.solve(TASK, df.DiagonalNetwork(np.array([0.3, 0.6])), 2.0, tol=0.02, trainer=trainer)
+    assert curves.test_error.shape == (2, 9)
+    assert curves.t.tolist() == [0.25 * k for k in range(9)]
+    again = df.load(curves.save(tmp_path / "steps.nc"))
+    assert again.trainer == trainer
+    assert np.array_equal(again.test_error, curves.test_error)
+    assert curves.at([0.5, 2.0]).test_error == pytest.approx(curves.test_error[:, [2, 8]], rel=1e-13)
+    assert "HeavyBall" in repr(curves)
+    with pytest.raises(
+        df.InputError,
+        match=r"times must be .* of the step 0\.25, got 0\.625: 0\.5 and 0\.75 are near",
+    ):
+        curves.at([0.625])
+    assert np.all(np.triu(curves.R_w[0]) == 0)
+    assert "HeavyBall" in curves.plot().get_title()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (dict(trainer=df.GradientDescent(0.3)), "t_max must be a multiple of .*, got 1: 0.9 and 1.2"),
+        (dict(trainer=df.GradientDescent(0.5), grid=[0.0, 1.0]), "grid must be None for a discrete trainer"),
+        (dict(trainer="sgd"), "trainer must be GradientFlow"),
+        (dict(net=df.TruncatedDiagonalNetwork(0.5)), "net must be a DiagonalNetwork for GradientFlow"),
+        (dict(trainer=df.GradientDescent(1e-4), memory_gb=0.5), r"enough for \d+ steps, got 1 \(10000"),
+    ],
+)  # fmt: skip
+def test_refusals(change, words):
+    arguments = dict(task=TASK, net=df.DiagonalNetwork(0.5), t_max=1.0) | change
+    with pytest.raises(df.InputError, match=words):
+        df.solve(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: df.HeavyBall(0.1, 1.0), "momentum must be one number in"),
+        (lambda: df.HeavyBall(-0.1, 0.5), "step must be one finite number > 0"),
+        (lambda: df.SGD(0.1, 0.0), "batch_fraction must be one number in"),
+        (lambda: df.SGD(0.1, 1.1), "batch_fraction"),
+    ],
+)
+def test_trainers_that_cannot_be(make, words):
+    with pytest.raises(df.InputError, match=words):
+        make()
