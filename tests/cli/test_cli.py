@@ -269,3 +269,26 @@ def test_compare_prints_both_and_draws_them(tmp_path):
     assert table["t"] == [0.5, 2.0]
     with pytest.raises(df.FileError, match="xarray"):
         df.load(out)
+
+
+def test_solve_by_steps():
+    options = ["--t-max", "2", "--tol", "0.05", "--json"]
+    shown = invoke("solve", "--step", "0.5", "--momentum", "0.5", *options)
+    told = json.loads(shown.stdout)
+    assert told["parameters"]["trainer"] == "HeavyBall"
+    assert told["result"]["t"] == [0.0, 0.5, 1.0, 1.5, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--momentum", "0.5"], "momentum needs a step"),
+        (["--batch-fraction", "0.5"], "batch_fraction needs a step"),
+        (["--step", "0.1", "--momentum", "0.5", "--batch-fraction", "0.5"], "must not be given together"),
+        (["--step", "0.3", "--t-max", "1"], "t_max must be a multiple"),
+        (["--M", "1"], "net must be a DiagonalNetwork for GradientFlow"),
+    ],
+)
+def test_trainers_that_make_no_sense(options, words):
+    with pytest.raises(df.InputError, match=words):
+        invoke("solve", *options)

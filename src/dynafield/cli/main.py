@@ -13,16 +13,29 @@ import typer
 from dynafield.cli.options import (
     LIST,
     Alpha,
+    Batch,
+    Bound,
     Delta,
     Depth,
+    Evaluate,
     JsonFlag,
     Lam,
+    Momentum,
+    OneDelta,
+    OneSigma,
     Out,
+    Plot,
     PriorText,
+    Seeds,
     Sigma,
+    Step,
+    Time,
+    Tolerance,
+    Workers,
     numbers,
     problem,
     read_inputs,
+    read_trainer,
 )
 from dynafield.cli.tables import emit
 from dynafield.errors import FileError, InputError, SolveError
@@ -97,16 +110,6 @@ def deliver(
     emit(record, names, as_text=not json, times=times)
 
 
-Plot = Annotated[Path | None, typer.Option("--plot", help="Draw the result to this file (png, pdf, svg).")]
-
-
-Time = Annotated[float, typer.Option("--t-max", help="Training time.")]
-Tolerance = Annotated[
-    float, typer.Option("--tol", help="Error of both curves, in units of the test error at t = 0.")
-]
-Evaluate = Annotated[str | None, typer.Option("--t-eval", help=f"Times to print. {LIST}")]
-
-
 def times_of(text: str | None) -> Any:
     """Times from their text; one number is a list too."""
     import numpy as np
@@ -128,6 +131,10 @@ def solve(
     rtol: Annotated[float | None, typer.Option("--rtol", help="Relative error of both curves.")] = None,
     seed: Annotated[int, typer.Option("--seed", help="Random seed of the sampled paths.")] = 0,
     memory_gb: Annotated[float | None, typer.Option("--memory-gb", help="Most memory to use.")] = None,
+    step: Step = None,
+    momentum: Momentum = None,
+    batch_fraction: Batch = None,
+    truncate: Bound = None,
     json: JsonFlag = False,
     out: Out = None,
     plot: Plot = None,
@@ -139,15 +146,16 @@ def solve(
     times = times_of(t_eval)
     if times is not None and max(times) > t_max:
         raise InputError(f"t_eval must be at most t_max = {t_max:g}, got {max(times):g}")
-    task, net = problem(delta, sigma, alpha, lam, depth, prior)
-    curves = compute(task, net, t_max, tol=tol, rtol=rtol, seed=seed, memory_gb=memory_gb)
+    task, net = problem(delta, sigma, alpha, lam, depth, prior, truncate)
+    trainer = read_trainer(step, momentum, batch_fraction)
+    curves = compute(task, net, t_max, tol=tol, rtol=rtol, trainer=trainer, seed=seed, memory_gb=memory_gb)
     deliver(curves, (), json, out, plot, times)
 
 
 @app.command()
 def compare(
-    delta: Annotated[str, typer.Option("--delta", help="Samples per dimension n/d, one number.")] = "0.5",
-    sigma: Annotated[str, typer.Option("--sigma", help="Label noise, one number.")] = "0.1",
+    delta: OneDelta = "0.5",
+    sigma: OneSigma = "0.1",
     alpha: Alpha = "0.5",
     lam: Lam = "0",
     depth: Depth = 2,
@@ -156,9 +164,13 @@ def compare(
     t_eval: Evaluate = None,
     tol: Tolerance = 1e-3,
     d: Annotated[int, typer.Option("--d", help="Dimension of the finite networks.")] = 500,
-    seeds: Annotated[int, typer.Option("--seeds", help="Number of independent runs.")] = 10,
+    seeds: Seeds = 10,
     seed: Annotated[int, typer.Option("--seed", help="Random seed.")] = 0,
-    workers: Annotated[int, typer.Option("--workers", help="Processes that train at once.")] = 1,
+    workers: Workers = 1,
+    step: Step = None,
+    momentum: Momentum = None,
+    batch_fraction: Batch = None,
+    truncate: Bound = None,
     json: JsonFlag = False,
     out: Out = None,
     plot: Plot = None,
@@ -168,9 +180,11 @@ def compare(
     from dynafield.studies.comparison import compare as both
 
     check_places(out, plot)
-    task, net = problem(delta, sigma, alpha, lam, depth, prior)
-    times = times_of(t_eval)
-    found = both(task, net, t_max, d=d, seeds=seeds, tol=tol, t_eval=times, seed=seed, workers=workers)
+    task, net = problem(delta, sigma, alpha, lam, depth, prior, truncate)
+    found = both(
+        task, net, t_max, d=d, seeds=seeds, tol=tol, t_eval=times_of(t_eval), seed=seed, workers=workers,
+        trainer=read_trainer(step, momentum, batch_fraction),
+    )  # fmt: skip
     keep(found, out, plot)
     emit_comparison(found, as_text=not json)
 
@@ -219,46 +233,40 @@ def rate(
 
 @app.command()
 def simulate(
-    delta: Annotated[str, typer.Option("--delta", help="Samples per dimension n/d, one number.")] = "0.5",
-    sigma: Annotated[str, typer.Option("--sigma", help="Label noise, one number.")] = "0.1",
+    delta: OneDelta = "0.5",
+    sigma: OneSigma = "0.1",
     alpha: Alpha = "0.5",
     lam: Lam = "0",
     depth: Depth = 2,
     prior: PriorText = "bernoulli:0.1",
-    t_max: Annotated[float, typer.Option("--t-max", help="Training time.")] = 100.0,
+    t_max: Time = 100.0,
     t_eval: Annotated[
         str | None,
         typer.Option("--t-eval", help=f"Times to keep; 0 and 100 up to t-max if not given. {LIST}"),
     ] = None,
     d: Annotated[int | None, typer.Option("--d", help="Dimension (500), or that of the matrix.")] = None,
-    seeds: Annotated[int, typer.Option("--seeds", help="Number of independent runs.")] = 10,
+    seeds: Seeds = 10,
     seed: Annotated[int, typer.Option("--seed", help="Random seed; runs use independent streams of it.")] = 0,
-    step: Annotated[
-        float | None, typer.Option("--step", help="Gradient descent with this step instead of gradient flow.")
-    ] = None,
+    step: Step = None,
+    momentum: Momentum = None,
+    batch_fraction: Batch = None,
     tol: Annotated[float, typer.Option("--tol", help="Relative tolerance of gradient flow.")] = 1e-6,
     inputs: Annotated[
         str, typer.Option("--inputs", help="gaussian, binary, uniform, or a matrix as a .npy or text file.")
     ] = "gaussian",
     targets: Annotated[str, typer.Option("--targets", help="proportions or iid.")] = "proportions",
-    truncate: Annotated[
-        float | None, typer.Option("--M", help="Truncate the network at this M (η_M of the paper).")
-    ] = None,
-    workers: Annotated[int, typer.Option("--workers", help="Processes that train at once.")] = 1,
+    truncate: Bound = None,
+    workers: Workers = 1,
     json: JsonFlag = False,
     out: Out = None,
     plot: Plot = None,
 ) -> None:
     """Train finite networks: errors against time, mean and standard deviation over runs."""
-    from dynafield.problem.networks import TruncatedDiagonalNetwork
-    from dynafield.problem.trainers import GradientDescent, GradientFlow
     from dynafield.simulation.simulate import simulate as train
 
     check_places(out, plot)
-    task, net = problem(delta, sigma, alpha, lam, depth, prior)
-    if truncate is not None:
-        net = TruncatedDiagonalNetwork(net.alpha, net.lam, depth, truncate)
-    trainer = GradientFlow(tol) if step is None else GradientDescent(step)
+    task, net = problem(delta, sigma, alpha, lam, depth, prior, truncate)
+    trainer = read_trainer(step, momentum, batch_fraction, tol)
     times = times_of(t_eval)
     runs = train(
         task, net, t_max, d=d, seeds=seeds, t_eval=times, trainer=trainer, inputs=read_inputs(inputs),

@@ -9,21 +9,35 @@ from dynafield.errors import InputError
 
 if TYPE_CHECKING:
     from dynafield.problem.priors import Prior
+    from dynafield.problem.trainers import Trainer
 
 __all__ = [
     "Alpha",
+    "Batch",
+    "Bound",
     "Delta",
     "Depth",
+    "Evaluate",
     "JsonFlag",
     "LIST",
     "Lam",
+    "Momentum",
+    "OneDelta",
+    "OneSigma",
     "Out",
+    "Plot",
     "PriorText",
+    "Seeds",
     "Sigma",
+    "Step",
+    "Time",
+    "Tolerance",
+    "Workers",
     "numbers",
     "problem",
     "read_inputs",
     "read_prior",
+    "read_trainer",
 ]
 
 LIST = "A number, a list 0.1,0.2 or a range FIRST:LAST:COUNT[:log]."
@@ -40,8 +54,49 @@ PriorText = Annotated[
         "discrete:VALUE@PROB,VALUE@PROB,… or empirical:FILE (one number per line).",
     ),
 ]
+OneDelta = Annotated[str, typer.Option("--delta", help="Samples per dimension n/d, one number.")]
+OneSigma = Annotated[str, typer.Option("--sigma", help="Standard deviation of the label noise, one number.")]
+Bound = Annotated[
+    float | None, typer.Option("--M", help="Truncate the network at this M (η_M of the paper).")
+]
+Time = Annotated[float, typer.Option("--t-max", help="Training time.")]
+Tolerance = Annotated[
+    float, typer.Option("--tol", help="Error of both curves, in units of the test error at t = 0.")
+]
+Evaluate = Annotated[str | None, typer.Option("--t-eval", help=f"Times to print. {LIST}")]
+Seeds = Annotated[int, typer.Option("--seeds", help="Number of independent runs.")]
+Workers = Annotated[int, typer.Option("--workers", help="Processes that train at once.")]
+Step = Annotated[
+    float | None, typer.Option("--step", help="Gradient descent with this step instead of gradient flow.")
+]
+Momentum = Annotated[
+    float | None, typer.Option("--momentum", help="Heavy ball with this momentum; needs --step.")
+]
+Batch = Annotated[
+    float | None,
+    typer.Option("--batch-fraction", help="Mini-batches of this share of the data; needs --step."),
+]
+Plot = Annotated[Path | None, typer.Option("--plot", help="Draw the result to this file (png, pdf, svg).")]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Out = Annotated[Path | None, typer.Option("--out", help="Save everything to this netCDF file.")]
+
+
+def read_trainer(
+    step: float | None, momentum: float | None, batch: float | None, tol: float = 1e-6
+) -> "Trainer":
+    """The trainer that --step, --momentum and --batch-fraction ask for; `tol` is that of a flow."""
+    from dynafield.problem.trainers import SGD, GradientDescent, GradientFlow, HeavyBall
+
+    if step is None:
+        given = "momentum" if momentum is not None else "batch_fraction" if batch is not None else None
+        if given:
+            raise InputError(f"{given} needs a step: give --step as well")
+        return GradientFlow(tol)
+    if momentum is not None and batch is not None:
+        raise InputError("momentum and batch_fraction must not be given together: no trainer has both")
+    if momentum is not None:
+        return HeavyBall(step, momentum)
+    return GradientDescent(step) if batch is None else SGD(step, batch)
 
 
 def number(name: str, text: str) -> float:
@@ -121,11 +176,13 @@ def read_inputs(text: str) -> Any:
         raise InputError(f"inputs must name a readable matrix of numbers: {error}") from None
 
 
-def problem(delta: str, sigma: str, alpha: str, lam: str, depth: int, prior: str) -> tuple[Any, Any]:
-    """Task and network; several lists make a grid, one axis each."""
+def problem(
+    delta: str, sigma: str, alpha: str, lam: str, depth: int, prior: str, bound: float | None = None
+) -> tuple[Any, Any]:
+    """Task and network; several lists make a grid, one axis each. With a bound it is truncated."""
     import numpy as np
 
-    from dynafield.problem.networks import DiagonalNetwork
+    from dynafield.problem.networks import DiagonalNetwork, TruncatedDiagonalNetwork
     from dynafield.problem.task import Task
 
     given = dict(delta=delta, sigma=sigma, alpha=alpha, lam=lam)
@@ -134,4 +191,5 @@ def problem(delta: str, sigma: str, alpha: str, lam: str, depth: int, prior: str
     for name in lists:
         values[name] = values[name].reshape([-1 if other == name else 1 for other in lists])
     task = Task(values["delta"], values["sigma"], read_prior(prior))
-    return task, DiagonalNetwork(values["alpha"], values["lam"], depth)
+    scales = values["alpha"], values["lam"], depth
+    return task, DiagonalNetwork(*scales) if bound is None else TruncatedDiagonalNetwork(*scales, bound)

@@ -63,8 +63,12 @@ def solution_columns(curves: "Curves", times: Any) -> dict[str, Any]:
     """Errors of the infinite network at given times, or at some, with their estimated errors."""
     import numpy as np
 
+    from dynafield.problem.trainers import Steps
+
     end = float(curves.t[-1])
     t = np.concatenate([[0.0], np.geomspace(1e-3 * end, end, MOST - 1)]) if times is None else times
+    if times is None and isinstance(curves.trainer, Steps):
+        t = np.unique(np.round(t / curves.trainer.step)) * curves.trainer.step
     points = curves.at(t)
     names = ("train_error", "train_error_se", "test_error", "test_error_se")
     return over_times(curves, t, {name: getattr(points, name) for name in names})
@@ -103,7 +107,7 @@ def emit(record: "Record", names: tuple[str, ...], as_text: bool, times: Any = N
     elif isinstance(record, Runs):
         typer.echo("\n".join([*repr(record).splitlines()[:5], "", table(run_columns(record))]))
     elif isinstance(record, Curves):
-        typer.echo("\n".join([*repr(record).splitlines()[:4], "", table(solution_columns(record, times))]))
+        typer.echo("\n".join([*repr(record).splitlines()[:5], "", table(solution_columns(record, times))]))
     elif not record.shape:
         typer.echo(repr(record))
     else:

@@ -135,7 +135,8 @@ class Curves(TwoTimeRecord):
         """What the curves show of themselves."""
         told = super().rows()
         sampled = f"{self.replicas} replicas of {self.points} points, seed {self.seed}"
-        method = f"tol={self.tol:g}, {len(self.edges) - 1} blocks, {sampled}: {self.status}"
+        parts = "steps" if isinstance(self.trainer, Steps) else "blocks"
+        method = f"tol={self.tol:g}, {len(self.edges) - 1} {parts}, {sampled}: {self.status}"
         told[2:2] = [("trainer", repr(self.trainer), ""), ("method", method, "")]
         last = [
             (f"final {name}", show(np.asarray(getattr(self, name))[..., -1], 6), "at the last time")

@@ -45,6 +45,8 @@ SAMPLE_SHARE = 0.4
 """Largest standard error, as a share of the tolerance."""
 SHARE = 0.125
 """Share of paths that carry tangents, to begin with: responses often scatter less than correlations."""
+LONG = 120
+"""Steps of discrete training beyond which fewer paths carry tangents, whose cost is cubic in steps."""
 MORE = 4
 """Factor of that share where responses turn out to scatter most."""
 LEAP = 16
@@ -98,7 +100,9 @@ def refine(order: Order, report: Report) -> Ensemble:
         if tolerance.relative is None
         else Accuracy(tolerance.absolute / 20, tolerance.relative / 10, FAINT, patience=150)
     )
-    means = Means.of_device(SHARE, order.memory, order.training is not None)
+    many = 0 if order.training is None or order.edges is None else len(order.edges)
+    share = SHARE * min(1.0, LONG / max(1, many))
+    means = Means.of_device(share, order.memory, order.training is not None)
     pilot = Plan(order.components, PILOT, 2, accuracy, order.stages, order.seed, means, order.training)
     check_steps(order, pilot)
     first = partial(report, number=0, points=PILOT)
