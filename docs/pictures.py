@@ -1,4 +1,4 @@
-"""The pictures of `finite.md` and `curves.md`: training runs, spectra of real inputs, learning curves."""
+"""The pictures of `finite.md`, `curves.md` and `steps.md`."""
 
 from pathlib import Path
 
@@ -20,6 +20,39 @@ def learning():
     task = df.Task(delta=0.5, sigma=0.1, prior=df.Bernoulli(0.1))
     net = df.DiagonalNetwork(alpha=np.array([0.05, 0.5, 2.0]))
     df.compare(task, net, t_max=100.0, d=1000, seeds=10).plot().figure.savefig(HERE / "curves.png", dpi=120)
+
+
+def stepping():
+    """The flow and three ways to take steps, in units of time that make them comparable; marks: d = 1000."""
+    task, net = df.Task(delta=0.5, sigma=0.1, prior=df.Bernoulli(0.1)), df.DiagonalNetwork(alpha=0.5)
+    trainers = (df.GradientDescent(0.5), df.HeavyBall(0.1, 0.9), df.SGD(0.5, 0.3))
+    figure, panels = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
+    flow = df.solve(task, net, 50.0)
+    t = np.geomspace(0.2, 50, 200)
+    names = ("train_error", "test_error")
+    for ax, name in zip(panels, names, strict=True):
+        ax.plot(t, getattr(flow.at(t), name), color="0.4", linestyle="--", label="gradient flow")
+    for trainer, colour in zip(trainers, COLOURS, strict=False):
+        end = 60 * trainer.step
+        curves = df.solve(task, net, end, trainer=trainer)
+        runs = df.simulate(task, net, end, d=1000, seeds=10, trainer=trainer)
+        for ax, name in zip(panels, names, strict=True):
+            scale = 1 / (1 - trainer.inertia)
+            ax.plot(scale * curves.t[1:], getattr(curves, name)[1:], color=colour, label=str(trainer))
+            few = np.unique(np.geomspace(1, len(runs.t) - 1, 12).astype(int))
+            bars = 2 * runs.standard_error(name)[few]
+            ax.errorbar(
+                scale * runs.t[few], runs.mean(name)[few], yerr=bars, fmt="o", color=colour,
+                markersize=4, markerfacecolor="white", linewidth=1,
+            )  # fmt: skip
+    for ax, name in zip(panels, names, strict=True):
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        ax.set_xlabel("time: step × number of steps / (1 - momentum)")
+        ax.set_ylabel(name.replace("_", " "))
+    panels[0].legend(frameon=False, fontsize=8)
+    panels[0].set_title("lines: infinite network; marks: d = 1000, 10 runs, bars 2 se", fontsize=9)
+    figure.savefig(HERE / "steps.png", dpi=120)
 
 
 def training():
@@ -72,5 +105,6 @@ def spectra():
 
 if __name__ == "__main__":
     learning()
+    stepping()
     training()
     spectra()
