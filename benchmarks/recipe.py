@@ -1,4 +1,6 @@
-"""The published recipe for dynamical mean-field equations, as users write it today, for gradient flow at λ = 0.
+"""The published recipe for dynamical mean-field equations, as users write it today, at depth 2 and λ = 0.
+
+For gradient flow, or for gradient descent on (u, v) with step dt.
 
 Uniform Euler steps, plain Monte Carlo paths and a damped global iteration over the whole window, as in Roy et al.
 (2019), Mignacco et al. (2020) and codes since. A sweep draws Gaussian paths with the current C_f, integrates them and
@@ -20,9 +22,12 @@ from threadpoolctl import threadpool_limits
 BLOCK, BATCH = 32, 64
 
 
-def tangents(slope, gain, R_f, D):
-    """∂w(k)/∂(z(s)/δ) of a batch of paths into D, over k, s and path, which is zero for k ≤ s."""
-    steps, batch = gain.shape
+def tangents(advance, R_f, D):
+    """∂w(k)/∂(z(s)/δ) of a batch of paths into D, over k, s and path, which is zero for k ≤ s.
+
+    `advance` takes a step k and the memory integral of all earlier tangents, and fills row k + 1.
+    """
+    steps, batch = D.shape[0] - 1, D.shape[2]
     for start in range(0, steps, BLOCK):
         stop = min(start + BLOCK, steps)
         past = np.zeros((stop - start, stop, batch), np.float32)
@@ -34,14 +39,11 @@ def tangents(slope, gain, R_f, D):
             if k > start:
                 recent = D[start:k, :k].reshape(k - start, -1)
                 memory += (R_f[k, start:k] @ recent).reshape(k, batch)
-            memory *= gain[k]
-            np.multiply(D[k, :k], slope[k], out=D[k + 1, :k])
-            D[k + 1, :k] += memory
-            D[k + 1, k] = -gain[k]
+            advance(k, memory, D)
 
 
-def integrate(z, target, R_f, delta, alpha, dt):
-    """Euler paths of w − w* driven by z, and the two coefficients of their tangents."""
+def flow(z, target, R_f, delta, alpha, dt):
+    """Euler paths of w - w* driven by z, in the mirror coordinate, and a step of their tangents."""
     points, batch = z.shape
     error = np.empty((points, batch))
     error[0] = -target
@@ -53,10 +55,41 @@ def integrate(z, target, R_f, delta, alpha, dt):
         error[k + 1] = error[k] - dt * speed * g
         slope[k] = 1.0 - dt * (w / speed * g + speed)
         gain[k] = dt * speed
-    return error, slope, gain
+
+    def advance(k, memory, D):
+        memory *= gain[k]
+        np.multiply(D[k, :k], slope[k], out=D[k + 1, :k])
+        D[k + 1, :k] += memory
+        D[k + 1, k] = -gain[k]
+
+    return error, advance
 
 
-def sweep(C_f, R_f, noise, target, weight, delta, alpha, dt):
+def descent(z, target, R_f, delta, alpha, dt):
+    """Paths of gradient descent on (u, v) at depth 2 with step dt, and a step of their tangents."""
+    points, batch = z.shape
+    error, u, v = np.empty((3, points, batch))
+    error[0], u[0], v[0] = -target, alpha, alpha
+    g = np.empty((points - 1, batch))
+    for k in range(points - 1):
+        g[k] = z[k] / delta + error[k] - R_f[k, :k] @ error[:k]
+        u[k + 1], v[k + 1] = u[k] * (1 - dt / 2 * g[k]), v[k] * (1 + dt / 2 * g[k])
+        error[k + 1] = (u[k + 1] ** 2 - v[k + 1] ** 2) / 2 - target
+    u, v, g = (x.astype(np.float32) for x in (u, v, g))
+    of_u, of_v = np.zeros((2, points, batch), np.float32)
+
+    def advance(k, memory, D):
+        force = np.empty((k + 1, batch), np.float32)
+        np.subtract(D[k, :k], memory, out=force[:k])
+        force[k] = 1.0
+        of_u[: k + 1] = of_u[: k + 1] * (1 - dt / 2 * g[k]) - dt / 2 * u[k] * force
+        of_v[: k + 1] = of_v[: k + 1] * (1 + dt / 2 * g[k]) + dt / 2 * v[k] * force
+        D[k + 1, : k + 1] = u[k + 1] * of_u[: k + 1] - v[k + 1] * of_v[: k + 1]
+
+    return error, advance
+
+
+def sweep(integrate, C_f, R_f, noise, target, weight, delta, alpha, dt):
     """C_w and R_w averaged over paths that are driven by the given kernels."""
     points, paths = noise.shape
     jitter = 1e-12 * np.max(np.diag(C_f)) * np.eye(points)
@@ -66,17 +99,17 @@ def sweep(C_f, R_f, noise, target, weight, delta, alpha, dt):
     D = np.zeros((points, points, BATCH), np.float32)
     for i in range(0, paths, BATCH):
         part = slice(i, i + BATCH)
-        error, slope, gain = integrate(factor @ noise[:, part], target[part], R_f, delta, alpha, dt)
+        error, advance = integrate(factor @ noise[:, part], target[part], R_f, delta, alpha, dt)
         C_w += (error * weight[part]) @ error.T
-        if gain.shape[1] < BATCH:
-            D = np.zeros((points, points, gain.shape[1]), np.float32)
-        tangents(slope, gain, single, D)
+        if error.shape[1] < BATCH:
+            D = np.zeros((points, points, error.shape[1]), np.float32)
+        tangents(advance, single, D)
         R_w -= D @ weight[part].astype(np.float32) / delta
     return C_w, R_w
 
 
 @threadpool_limits.wrap(limits=1)
-def recipe(delta, sigma, p, alpha, t_max, dt, paths, sweeps, damping=0.5, seed=0):
+def recipe(delta, sigma, p, alpha, t_max, dt, paths, sweeps, damping=0.5, seed=0, integrate=flow):
     """Times, train error, test error and sweeps used; damping is the share of the old kernels that is kept."""
     points = round(t_max / dt) + 1
     noise = np.random.default_rng(seed).standard_normal((points, paths))
@@ -88,7 +121,7 @@ def recipe(delta, sigma, p, alpha, t_max, dt, paths, sweeps, damping=0.5, seed=0
     while used < sweeps and change > 0.2 / np.sqrt(paths):
         V = np.linalg.inv(np.eye(points) + R_w)
         C_f = V @ (C_w + sigma**2) @ V.T
-        fresh = sweep(C_f, np.eye(points) - V, noise, target, weight, delta, alpha, dt)
+        fresh = sweep(integrate, C_f, np.eye(points) - V, noise, target, weight, delta, alpha, dt)
         change = np.max(np.abs(fresh[0] - C_w)) / p
         C_w, R_w = (damping * old + (1.0 - damping) * new for old, new in zip((C_w, R_w), fresh, strict=True))
         used += 1

@@ -94,16 +94,7 @@ Report = Callable[..., None]
 
 def refine(order: Order, report: Report) -> Ensemble:
     """Solve to tolerance; a failure comes with what was solved before it."""
-    tolerance = order.tolerance
-    accuracy = (
-        Accuracy(tolerance.absolute / 20, 0.03)
-        if tolerance.relative is None
-        else Accuracy(tolerance.absolute / 20, tolerance.relative / 10, FAINT, patience=150)
-    )
-    many = 0 if order.training is None or order.edges is None else len(order.edges)
-    share = SHARE * min(1.0, LONG / max(1, many))
-    means = Means.of_device(share, order.memory, order.training is not None)
-    pilot = Plan(order.components, PILOT, 2, accuracy, order.stages, order.seed, means, order.training)
+    pilot = first_plan(order)
     check_steps(order, pilot)
     first = partial(report, number=0, points=PILOT)
     known = find_grid(order, pilot, first)
@@ -139,12 +130,24 @@ def refine(order: Order, report: Report) -> Ensemble:
         if order.points or need <= 1:
             return known
         plan, hope = larger(plan, need, hope)
-    return dataclasses.replace(
-        known,
-        failure=SolveError(
-            f"tol={tolerance.absolute:g} is not met with {known.points} points per replica: take a larger tol"
-        ),
+    tol = order.tolerance.absolute
+    words = f"tol={tol:g} is not met with {known.points} points per replica: take a larger tol"
+    return dataclasses.replace(known, failure=SolveError(words))
+
+
+def first_plan(order: Order) -> Plan:
+    """The plan of the pilot."""
+    tolerance, steps = order.tolerance, order.training is not None
+    accuracy = (
+        Accuracy(tolerance.absolute / 20, 0.03)
+        if tolerance.relative is None
+        else Accuracy(tolerance.absolute / 20, tolerance.relative / 10, FAINT, patience=150)
     )
+    share = SHARE
+    if steps and order.edges is not None:
+        share *= min(1.0, LONG / len(order.edges))
+    means = Means.of_device(share, order.memory, steps)
+    return Plan(order.components, PILOT, 2, accuracy, order.stages, order.seed, means, order.training)
 
 
 def check_steps(order: Order, pilot: Plan) -> None:
@@ -152,7 +155,7 @@ def check_steps(order: Order, pilot: Plan) -> None:
     if order.training is None or order.edges is None:
         return
     steps, step = len(order.edges) - 1, order.training.trainer.step
-    least = pilot._replace(points=min(PILOT, order.points or PILOT)).paths
+    least = pilot._replace(points=order.points or first_points(order)).paths
     if pilot.means.bytes(least, steps + 1) <= order.memory:
         return
     possible = steps
