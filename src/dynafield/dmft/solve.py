@@ -20,7 +20,7 @@ from dynafield.errors import InputError, SolveError
 from dynafield.problem.checks import integer, one_real, real_vector, same_shape, untraced
 from dynafield.problem.networks import DiagonalNetwork, Network
 from dynafield.problem.task import Task
-from dynafield.problem.trainers import GradientFlow, Steps, Trainer
+from dynafield.problem.trainers import GradientFlow, Steps, Trainer, check_training
 from dynafield.progress import Progress
 
 __all__ = ["solve"]
@@ -134,17 +134,8 @@ def checked(
 
 
 def check_kinds(task: Any, net: Any, trainer: Any) -> None:
-    """InputError unless this kind of network can be trained so."""
-    if not (isinstance(task, Task) and isinstance(net, Network)):
-        raise InputError(
-            "the first argument must be a Task and the second a network, "
-            f"got {type(task).__name__} and {type(net).__name__}"
-        )
-    if not isinstance(trainer, Trainer):
-        raise InputError(
-            "trainer must be GradientFlow(), GradientDescent(step), HeavyBall(step, momentum) or "
-            f"SGD(step, batch_fraction), got {trainer!r}"
-        )
+    """InputError unless this kind of network can be solved so."""
+    check_training(task, net, trainer)
     if isinstance(trainer, GradientFlow) and not isinstance(net, DiagonalNetwork):
         raise InputError(
             f"net must be a DiagonalNetwork for GradientFlow, got {type(net).__name__}, which has no mirror "

@@ -8,6 +8,8 @@ from jaxtyping import Float, Int
 
 from dynafield.errors import InputError
 from dynafield.problem.checks import one_real
+from dynafield.problem.networks import Network
+from dynafield.problem.task import Task
 
 __all__ = [
     "DIVERGED",
@@ -17,6 +19,7 @@ __all__ = [
     "HeavyBall",
     "Steps",
     "Trainer",
+    "check_training",
     "trainer_facts",
     "trainer_of",
 ]
@@ -114,6 +117,20 @@ class SGD(Steps):
 
 
 Trainer = GradientFlow | GradientDescent | HeavyBall | SGD
+
+
+def check_training(task: Any, net: Any, trainer: Any) -> None:
+    """InputError unless these are a task, a network and a way to train it."""
+    if not (isinstance(task, Task) and isinstance(net, Network)):
+        raise InputError(
+            "the first argument must be a Task and the second a network, "
+            f"got {type(task).__name__} and {type(net).__name__}"
+        )
+    if not isinstance(trainer, Trainer):
+        raise InputError(
+            "trainer must be GradientFlow(), GradientDescent(step), HeavyBall(step, momentum) or "
+            f"SGD(step, batch_fraction), got {trainer!r}"
+        )
 
 
 def trainer_facts(trainer: Trainer) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dynafield.errors import InputError
 from dynafield.problem.checks import integer, one_real, real_vector, same_shape, untraced
 from dynafield.problem.networks import Network
 from dynafield.problem.task import Task
-from dynafield.problem.trainers import Steps, Trainer
+from dynafield.problem.trainers import Steps, Trainer, check_training
 from dynafield.simulation.inputs import InputLaw, read_inputs
 from dynafield.simulation.targets import Draw, read_targets
 
@@ -56,16 +56,7 @@ def make_plan(
     weights: Any,
 ) -> Plan:
     """The arguments of `simulate`, checked."""
-    if not (isinstance(task, Task) and isinstance(net, Network)):
-        raise InputError(
-            "the first argument must be a Task and the second a network, "
-            f"got {type(task).__name__} and {type(net).__name__}"
-        )
-    if not isinstance(trainer, Trainer):
-        raise InputError(
-            "trainer must be GradientFlow(), GradientDescent(step), HeavyBall(step, momentum) or "
-            f"SGD(step, batch_fraction), got {trainer!r}"
-        )
+    check_training(task, net, trainer)
     for name, value in dict(delta=task.delta, sigma=task.sigma).items():
         if np.ndim(value):
             raise InputError(f"{name} must be one number in simulate (α and λ may be arrays), got {value!r}")
