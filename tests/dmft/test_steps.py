@@ -77,11 +77,18 @@ def test_finite_networks_agree(trainer, net):
         assert np.all(np.abs(found.runs.mean(name) - theory) < 4 * error), name
 
 
+EXACT = [(depth, trainer) for depth in (2, 3) for trainer in (df.GradientDescent(0.1), *TRAINERS[:2])]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("trainer", [df.GradientDescent(0.1), *TRAINERS], ids=str)
-@pytest.mark.parametrize("depth", [2, 3])
-def test_finite_networks_of_growing_dimension(trainer, depth):
-    """Within 4 standard errors and a bias like 1/d, and far from the flow: the step matters."""
+@pytest.mark.parametrize(
+    ("depth", "trainer"), [*EXACT, (2, df.SGD(0.5, 0.3)), (3, df.SGD(0.2, 0.3))], ids=str
+)
+def test_finite_networks_of_growing_dimension(depth, trainer):
+    """Within 4 standard errors and a bias like 1/d, and far from the flow: the step matters.
+
+    Mini-batches with a step of .5 blow up at depth 3, where an entry has large noise.
+    """
     net, steps = df.DiagonalNetwork(0.7, 0.02, depth), 60
     t = trainer.step * np.array([2, 10, steps])
     curves = df.solve(TASK, net, steps * trainer.step, trainer=trainer)
