@@ -151,8 +151,8 @@ def section():
             "|---|---|---|---|---|",
             *growth(),
             "",
-            "Measured once on an H200 (jax 0.11), not by this command: std case warm 1.9 s at tol = 1e-3 and 3.8 s at tol = 1e-4 (deviation from the",
-            "reference values 5e-5); α = .05 to t = 200 at tol = 1e-3 in 6.1 s. There the host is the limit.",
+            "Measured on an H200 (jax 0.11), not by this command: std case warm 1.9 to 2.8 s at tol = 1e-3 and 3.8 to 8 s at tol = 1e-4 on two occasions (deviation from the",
+            "reference values 5e-5); α = .05 to t = 200 at tol = 1e-3 in 6 to 11 s. There the host is the limit.",
             "",
         ]
     )

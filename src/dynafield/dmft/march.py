@@ -37,7 +37,7 @@ NEWTON_LOST = 1e-6
 """Newton steps that are still so large when the rows have settled mean that a path was not solved."""
 CHUNK = {"cpu": 1280, "gpu": 40960}
 """Paths solved at once: what the caches of a processor hold, or what fills an accelerator."""
-STEPPING = (256, 16)
+STEPPING = (128, 32)
 """For discrete training on a processor: paths solved at once, and by how many times more without tangents."""
 SIZES = np.array([24, 40, 64, 96, 144, 216, 320, 480, 640])
 """Numbers of nodes that arrays have room for: few, so that compiled code is used again."""
