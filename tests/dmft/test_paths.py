@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from dynafield.dmft.march import Accuracy, March, Means, Problem, make_member
+from dynafield.dmft.diagonal import Problem
+from dynafield.dmft.march import Means
+from dynafield.dmft.mirror import make_member
 from dynafield.dmft.paths import Rows, commit, extrapolated, sweep
 from dynafield.dmft.sampling import Sample
 
@@ -27,24 +29,23 @@ def march(problem, stages, blocks, t_max, targets):
     """Layers at t_max by collocation with frozen noise and frozen memory."""
     size = 1 + stages * blocks
     member = make_member(problem, sample(targets, size), size, stages, 1e-12, MEANS)
-    one = March([member], Accuracy(1e-9, 1e-9), stages, MEANS)
     length = t_max / blocks
     whole = np.zeros((size, size))
     for b in range(blocks):  # integration of the memory's equation by the same rule
         rows = slice(1 + stages * b, 1 + stages * (b + 1))
         if b:
             whole[rows, : rows.start] = whole[rows.start - 1, : rows.start]
-        whole[rows, rows] = length * one.rule.weights
+        whole[rows, rows] = length * member.rule.weights
     memory = MEMORY * np.linalg.solve(np.eye(size) + whole, whole)
     paths, kernels = member.chunks[0], member.kernels
     for b in range(blocks):
         rows = slice(1 + stages * b, 1 + stages * (b + 1))
-        times = length * (b + one.rule.nodes)
+        times = length * (b + member.rule.nodes)
         driving = np.zeros((stages, size))
         driving[:, 0] = noise(times)
         past = np.where(np.arange(size) < rows.start, memory[rows], 0.0)
         given = Rows(driving, np.zeros((stages, size)), past, memory[rows, rows])
-        block = one.block(member, length)
+        block = member.block(length)
         outcome, _ = sweep(problem.depth, paths, block, given, extrapolated(paths, block))
         paths = commit(paths, block, outcome, np.zeros((stages, size)), np.zeros((stages, stages)))
         kernels.nodes += stages
@@ -102,7 +103,6 @@ def test_tangents_are_derivatives_of_paths():
     def run(shift):
         """Weights on the nodes when the gradient is shifted by `shift` at each node."""
         member = make_member(problem, sample([0.3], size), size, stages, 1e-12, MEANS)
-        one = March([member], Accuracy(1e-9, 1e-9), stages, MEANS)
         paths, weights, rates = member.chunks[0], [], []
         for b in range(2):
             driving = np.zeros((stages, size))
@@ -112,7 +112,7 @@ def test_tangents_are_derivatives_of_paths():
                 response[:, : 1 + stages] = past
             # (1 + R) g = x + η + (1 + R) shift
             driving[:, 0] = kernels_noise[b, :, 0] + shift[rows] + inner[b] @ shift[rows] + response @ shift
-            block = one.block(member, 0.6)
+            block = member.block(0.6)
             given = Rows(driving, np.zeros((stages, size)), response, inner[b])
             outcome, _ = sweep(2, paths, block, given, extrapolated(paths, block))
             before = paths

@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import dynafield as df
-from dynafield.dmft import ensemble, refine
+from dynafield.dmft import refine, sampling
 from dynafield.dmft.paths import sweep
 
 UNIT = 0.11  # E_test(0) of the standard task
@@ -255,12 +255,12 @@ def test_progress_is_shown_when_asked(capsys, monkeypatch):
 
 
 def test_points_are_shared_by_weight_and_symmetric_parts_folded():
-    parts = ensemble.strata(df.Discrete([0, 1, -2], [0.5, 0.4, 0.1]).components, 1024)
+    parts = sampling.strata(df.Discrete([0, 1, -2], [0.5, 0.4, 0.1]).components, 1024)
     assert [part.points for part in parts] == [1024, 512, 256]
     assert [part.symmetric for part in parts] == [True, False, False]
-    many = ensemble.strata(df.Empirical(np.arange(50.0)).components, 1024)
+    many = sampling.strata(df.Empirical(np.arange(50.0)).components, 1024)
     assert len(many) == 1
-    sample = ensemble.draw(many, 4, (0,))
+    sample = sampling.draw(many, 4, (0,))
     assert np.mean(sample.target**2) == pytest.approx(np.mean(np.arange(50.0) ** 2), rel=1e-3)  # 1024 points
     assert sorted(np.unique(np.round(sample.target)).astype(int)) == list(range(50))
 
@@ -298,5 +298,5 @@ def test_a_grid_for_all_is_found_in_parts_when_memory_is_short(monkeypatch):
 
 def test_many_atoms_keep_their_values():
     values = np.arange(1.0, 13.0)
-    sample = ensemble.draw(ensemble.strata(df.Empirical(values).components, 1024), 4, (0,))
+    sample = sampling.draw(sampling.strata(df.Empirical(values).components, 1024), 4, (0,))
     assert set(np.unique(sample.target)) == set(values)

@@ -5,7 +5,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import dynafield as df
-from dynafield.dmft.march import Means, Problem
+from dynafield.dmft.diagonal import Problem
+from dynafield.dmft.march import Means
 from dynafield.dmft.sampling import Sample
 from dynafield.dmft.steps import StepRows, advance, settle
 from dynafield.dmft.walk import make_walker, training_of

@@ -5,10 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from dynafield.dmft.ensemble import Replica
 from dynafield.dmft.grid import defects
 from dynafield.dmft.kernels import Kernels
-from dynafield.dmft.march import Problem
 from dynafield.numerics.collocation import Radau
 
 __all__ = ["Estimate", "estimate"]
@@ -26,22 +24,22 @@ class Estimate(NamedTuple):
     test_error_se: Float[np.ndarray, " t"]
 
 
-def estimate(problem: Problem, replicas: list[Replica], rule: Radau | None) -> Estimate:
+def estimate(delta: float, lam: float, replicas: list[Kernels], rule: Radau | None) -> Estimate:
     """Means over replicas, their standard errors, and the same with the error of the time step.
 
     Without a `rule` time is discrete, and there is no such error.
     """
-    size = replicas[0].kernels.nodes
-    test = np.array([problem.delta * np.sum(r.kernels.F[:size] ** 2, axis=1) for r in replicas])
-    train = np.array([problem.delta * np.sum(r.kernels.residual_factor**2, axis=1) for r in replicas])
-    square = np.array([problem.delta * r.kernels.moments[2, :size] for r in replicas])
-    loss = np.mean(train / 2 + problem.lam * square / 2, axis=0)
+    size = replicas[0].nodes
+    test = np.array([delta * np.sum(one.F[:size] ** 2, axis=1) for one in replicas])
+    train = np.array([delta * np.sum(one.residual_factor**2, axis=1) for one in replicas])
+    square = np.array([delta * one.moments[2, :size] for one in replicas])
+    loss = np.mean(train / 2 + lam * square / 2, axis=0)
     values = [np.mean(x, axis=0) for x in (train, test)]
     scatter = [np.std(x, axis=0, ddof=1) / np.sqrt(len(replicas)) for x in (train, test)]
     total = scatter
     if rule is not None:
-        kernels = replicas[0].kernels
-        stepping = [time_error(problem.delta, kernels, rows[:size], rule) for rows in (kernels.U, kernels.F)]
+        first = replicas[0]
+        stepping = [time_error(delta, first, rows[:size], rule) for rows in (first.U, first.F)]
         total = [np.hypot(a, b) for a, b in zip(scatter, stepping, strict=True)]
     return Estimate(*(*values, loss, *scatter, *total))
 

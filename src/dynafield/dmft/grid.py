@@ -12,40 +12,20 @@ import numpy as np
 from jaxtyping import Float
 
 from dynafield.dmft.kernels import FAINT
-from dynafield.dmft.layers import growth
-from dynafield.dmft.march import March, Problem, Step, UnsettledError, room
+from dynafield.dmft.march import March, Step, UnsettledError
 from dynafield.errors import SolveError
-from dynafield.numerics.collocation import Radau, lagrange, radau
+from dynafield.numerics.collocation import Radau, lagrange
 
-__all__ = [
-    "LARGEST",
-    "STEEPEST",
-    "Tolerance",
-    "TooLargeError",
-    "defects",
-    "halved",
-    "march_adaptively",
-    "march_along",
-    "nodes_of",
-    "room_for",
-]
+__all__ = ["Tolerance", "defects", "halved", "march_adaptively", "march_along"]
 
 SHARE = 0.5
 """Error per defect to the power (s+1)/s, from comparison with halved blocks: .1 to .5 was found."""
-LARGEST = 320
-"""Most nodes of a grid."""
 LONGEST = 2.5
 """A block is at most so many times longer than the one before."""
 SMALLEST = 1e-12
 """Shortest block, relative to the first guess or the time reached."""
-STEEPEST = 1.5
-"""Largest μh: beyond, the rule no longer grows as the layers do."""
 MANY = 60
 """After so many sweeps blocks do not grow."""
-
-
-class TooLargeError(SolveError):
-    """A march that outgrows the memory it was given."""
 
 
 class Tolerance(NamedTuple):
@@ -81,50 +61,36 @@ def defects(
     return SHARE * (missed / scale) ** power, SHARE * (missed / size) ** power
 
 
-def excess(march: March, steps: list[Step], tolerance: Tolerance) -> float:
+def excess(march: March, steps: list[Step], rule: Radau, tolerance: Tolerance) -> float:
     """Largest estimated error in units of what is allowed."""
     worst = 0.0
     for member, step in zip(march.members, steps, strict=True):
-        kernels = member.kernels
-        k, made = kernels.nodes - 1, step.made
-        for before, new in ((kernels.F[k], kernels.noise(made)), (kernels.U[k], kernels.residuals(made))):
-            absolute, relative = defects(march.rule, np.vstack([before, new]), kernels.scale)
+        for rows, scale in member.turns(step.made):
+            absolute, relative = defects(rule, rows, scale)
             worst = max(worst, float(absolute[0]) / tolerance.absolute)
-            if tolerance.relative is not None and np.linalg.norm(new[-1]) > FAINT * kernels.scale:
+            if tolerance.relative is not None and np.linalg.norm(rows[-1]) > FAINT * scale:
                 worst = max(worst, float(relative[0]) / tolerance.relative)
     return worst
-
-
-def first_length(problem: Problem, scale: float, largest: float) -> float:
-    """A first block: short beside the fastest relaxation and the first unit of movement."""
-    slope = problem.alpha ** (2 * problem.depth - 2)
-    spectrum = (1 + problem.delta**-0.5) ** 2
-    force = (4 * scale + largest) * max(1.0, problem.alpha ** (problem.depth - 2))
-    return 0.5 / (slope * spectrum + force + problem.lam * problem.depth)
 
 
 Report = Callable[[March], None]
 
 
 def march_adaptively(
-    march: March, stops: Float[np.ndarray, " k"], tolerance: Tolerance, report: Report
+    march: March, rule: Radau, stops: Float[np.ndarray, " k"], tolerance: Tolerance, report: Report
 ) -> None:
     """March to the last stop with blocks chosen on the way, which end at all stops."""
-    lengths = [
-        first_length(m.problem, m.kernels.scale, float(np.max(np.abs(m.chunks[0].target))))
-        for m in march.members
-    ]
-    fastest = max(growth(m.problem.depth, m.problem.lam) for m in march.members)
-    limit = STEEPEST / fastest if fastest > 0 else np.inf
-    length, stages = min(lengths), len(march.rule.nodes)
+    first = min(member.first_length() for member in march.members)
+    limit = min(member.longest() for member in march.members)
+    length, stages = first, len(rule.nodes)
     while march.time < stops[-1]:
-        make_room(march, stages)
+        march.make_room()
         stop = float(stops[np.searchsorted(stops, march.time, side="right")])
         left = stop - march.time
         length = min(length, limit, left)
         if length < left < 2 * length:
             length = left / 2
-        if length < SMALLEST * max(min(*lengths, stop), march.time):
+        if length < SMALLEST * max(min(first, stop), march.time):
             raise SolveError(
                 f"the iteration for the kernels did not converge beyond t={march.time:.6g}, "
                 "however short the step"
@@ -134,58 +100,23 @@ def march_adaptively(
         except UnsettledError:
             length *= 0.4
             continue
-        factor = 0.9 * max(excess(march, steps, tolerance), 1e-12) ** (-1 / (stages + 1))
+        factor = 0.9 * max(excess(march, steps, rule, tolerance), 1e-12) ** (-1 / (stages + 1))
         if factor < 0.8:
             length *= max(factor, 0.2)
             continue
-        march.keep(length, steps)
-        if length == left:
-            march.edges[-1] = stop
+        march.keep(stop if length == left else march.time + length, steps)
         report(march)
         if max(step.sweeps for step in steps) > MANY:
             factor = min(factor, 1.0)
         length *= min(factor, LONGEST)
 
 
-def make_room(march: March, stages: int) -> None:
-    """Larger arrays when the next block would not fit."""
-    kernels = march.members[0].kernels
-    if kernels.nodes + stages <= kernels.capacity:
-        return
-    if kernels.nodes + stages > LARGEST:
-        raise SolveError(
-            f"more than {LARGEST} nodes of time are needed beyond t={march.time:.6g}: "
-            "take a larger tol, or a smaller t_max"
-        )
-    larger = room(kernels.nodes + stages)
-    if march.needs(larger) > march.means.memory:
-        raise TooLargeError(
-            f"{larger} nodes of time need {march.needs(larger) / 1e9:.2g} GB beyond t={march.time:.6g}, "
-            "more than memory_gb allows: take more of it, or a larger tol"
-        )
-    for member in march.members:
-        member.enlarge(larger)
-
-
 def march_along(march: March, edges: Float[np.ndarray, " b"], report: Report) -> None:
-    """March along given blocks; UnsettledError where one of them is too long."""
+    """March along given blocks or steps; UnsettledError where a block is too long."""
     for end in edges[1:]:
-        make_room(march, len(march.rule.nodes))
-        length = float(end - march.time)
-        march.keep(length, march.attempt(length))
-        march.edges[-1] = float(end)
+        march.make_room()
+        march.keep(float(end), march.attempt(float(end - march.time)))
         report(march)
-
-
-def nodes_of(edges: Float[np.ndarray, " b"], stages: int) -> Float[np.ndarray, " t"]:
-    """Times of all nodes, 0 first."""
-    inside = edges[:-1, None] + np.diff(edges)[:, None] * radau(stages).nodes
-    return np.concatenate([[0.0], inside.ravel()])
-
-
-def room_for(edges: Float[np.ndarray, " b"], stages: int) -> int:
-    """Room for the nodes of a grid."""
-    return room(1 + stages * (len(edges) - 1))
 
 
 def halved(edges: Float[np.ndarray, " b"]) -> Float[np.ndarray, " c"]:

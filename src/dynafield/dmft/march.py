@@ -1,44 +1,25 @@
 r"""Marching through time, block after block, with the past frozen.
 
 In every block the new rows of the kernels are a fixed point: paths make rows, rows drive
-paths. The iteration is accelerated; if it does not settle, the block is too long.
+paths. The iteration is accelerated; if it does not settle, the block is too long. What the rows
+and the paths are is the members' business; a step of discrete training is a block that settles
+at once.
 """
 
-import dataclasses
-import itertools
+import abc
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from dynafield.dmft.kernels import Kernels, NewRows, Totals
-from dynafield.dmft.layers import growth, start
-from dynafield.dmft.paths import Block, Outcome, Paths, Rows, Sums, commit, extrapolated, sweep
-from dynafield.dmft.sampling import Sample
+from dynafield.errors import SolveError
 from dynafield.numerics.acceleration import Anderson
-from dynafield.numerics.collocation import Radau, radau
 
-__all__ = [
-    "Accuracy",
-    "March",
-    "Means",
-    "Member",
-    "Problem",
-    "UnsettledError",
-    "add",
-    "make_member",
-    "room",
-    "split",
-]
+__all__ = ["Accuracy", "March", "Means", "Member", "Step", "Sweep", "TooLargeError", "UnsettledError", "room"]
 
-NEWTON_LOST = 1e-6
-"""Newton steps that are still so large when the rows have settled mean that a path was not solved."""
 CHUNK = {"cpu": 1280, "gpu": 40960}
 """Paths solved at once: what the caches of a processor hold, or what fills an accelerator."""
-STEPPING = (128, 32)
-"""For discrete training on a processor: paths solved at once, and by how many times more without tangents."""
 SIZES = np.array([24, 40, 64, 96, 144, 216, 320, 480, 640])
 """Numbers of nodes that arrays have room for: few, so that compiled code is used again."""
 
@@ -61,11 +42,11 @@ class Means(NamedTuple):
     joined: int = 1
 
     @classmethod
-    def of_device(cls, share: float, memory: float, steps: bool) -> "Means":
-        """Chunks that suit the device in use, for blocks of time or for steps."""
+    def of_device(cls, share: float, memory: float, chunk: int | None = None, joined: int = 1) -> "Means":
+        """Chunks that suit the device in use; `chunk` and `joined` are for a processor."""
         backend = jax.default_backend()
-        if steps and backend == "cpu":
-            return cls(share, memory, *STEPPING)
+        if chunk is not None and backend == "cpu":
+            return cls(share, memory, chunk, joined)
         return cls(share, memory, CHUNK.get(backend, CHUNK["gpu"]))
 
     def carrying(self, paths: int, capacity: int) -> float:
@@ -74,18 +55,8 @@ class Means(NamedTuple):
         return float(max(min(paths, self.chunk), min(self.share * paths, affordable)))
 
     def bytes(self, paths: int, capacity: int) -> float:
-        """Memory of one member, with the room its sweeps take."""
+        """Memory of so many paths, with the room their sweeps take."""
         return 8.0 * capacity * (4 * paths + 1.5 * self.carrying(paths, capacity) * capacity)
-
-
-class Problem(NamedTuple):
-    """The numbers of one problem."""
-
-    delta: float
-    sigma: float
-    alpha: float
-    lam: float
-    depth: int
 
 
 class Accuracy(NamedTuple):
@@ -114,113 +85,98 @@ class UnsettledError(Exception):
     """A block whose iteration does not converge."""
 
 
-@dataclasses.dataclass
-class Member:
-    """One problem with one sample of paths: its kernels, and its paths in chunks.
+class TooLargeError(SolveError):
+    """A march that outgrows the memory it was given."""
 
-    The first chunks carry tangents; `share` is the weight of their paths.
+
+class Sweep(NamedTuple):
+    """What a sweep over all paths makes of the rows that drove it.
+
+    `moved` and `turned` are the distances that Accuracy is about; `sound` says that all is finite,
+    `lost` that some path was not solved.
     """
 
-    problem: Problem
-    kernels: Kernels
-    chunks: list[Any]
-    share: float
-    reserve: list[np.ndarray]
-    folded: list[np.ndarray]
-    guesses: list[Any] = dataclasses.field(default_factory=list)
-    outcomes: list[Outcome] = dataclasses.field(default_factory=list)
-
-    def enlarge(self, capacity: int) -> None:
-        """Room for more nodes, with normals from the reserve."""
-        self.kernels.enlarge(capacity)
-        self.chunks = [
-            enlarged(paths, normals[:capacity])
-            for paths, normals in zip(self.chunks, self.reserve, strict=True)
-        ]
-
-
-def make_member(
-    problem: Problem, sample: Sample, capacity: int, stages: int, smallest: float, means: Means
-) -> Member:
-    """Kernels and paths at t = 0; some of the chunks carry tangents."""
-    second_moment = float(np.sum(sample.weight * sample.target**2))
-    kernels = Kernels(problem.delta, problem.sigma, second_moment, stages, capacity, smallest)
-    slope = problem.alpha ** (2 * problem.depth - 2)
-    kernels.moments[:, 0] = np.array([slope, slope**2, 2 * problem.alpha**2]) / problem.delta
-    samples, few, share = split(sample, means, capacity)
-    chunks = [at_rest(problem, kernels, part, k < few) for k, part in enumerate(samples)]
-    normals, folded = [part.normals for part in samples], [part.folded for part in samples]
-    return Member(problem, kernels, chunks, share, normals, folded)
-
-
-def split(sample: Sample, means: Means, capacity: int) -> tuple[list[Sample], int, float]:
-    """A sample in chunks, how many of them carry tangents, and the weight of these.
-
-    Chunks are filled up to one of few sizes, so that compiled code is used again.
-    """
-    count, chunk = len(sample.target), means.chunk
-    pieces = 2 ** max(0, int(np.ceil(np.log2(count / chunk))))
-    ends = np.round(np.linspace(0, count, pieces + 1)).astype(int)
-    largest = int(np.max(np.diff(ends)))
-    size = max(chunk // 2 ** int(np.floor(np.log2(chunk / largest))), largest)
-    few = max(1, int(means.carrying(count, capacity) / count * pieces))
-    marks = [*range(few), *range(few, pieces, means.joined), pieces]
-    samples = [
-        filled(Sample(*(part[..., ends[i] : ends[j]] for part in sample)), size * (j - i))
-        for i, j in itertools.pairwise(marks)
-    ]
-    return samples, few, float(np.sum(sample.weight[: ends[few]]))
-
-
-def filled(sample: Sample, size: int) -> Sample:
-    """The sample filled up to `size` with paths of weight zero."""
-    fill = size - len(sample.target)
-    return Sample(*(np.pad(part, [(0, 0)] * (part.ndim - 1) + [(0, fill)]) for part in sample))
-
-
-def at_rest(problem: Problem, kernels: Kernels, sample: Sample, carrying: bool) -> Paths:
-    """Paths at t = 0."""
-    size, times = len(sample.target), kernels.capacity
-    normals = sample.normals[:times]
-    root = np.sqrt(sample.weight / problem.delta)
-    basis, gradient = np.zeros((times, size)), np.zeros((times, size))
-    basis[0] = -root * sample.target / kernels.scale
-    gradient[0] = -sample.target + kernels.scale * normals[0]
-    layer = np.full(size, start(problem.depth, problem.alpha))
-    rates = jnp.zeros((times, size, times)) if carrying else None
-    tangent = jnp.zeros((size, times)) if carrying else None
-    arrays = [jnp.array(x) for x in (sample.target, root, normals, basis, gradient, layer, layer)]
-    return Paths(*arrays, rates=rates, tangent=tangent)
-
-
-def enlarged(paths: Paths, normals: Float[np.ndarray, "t n"]) -> Paths:
-    """The same paths with room for as many nodes as there are normals."""
-    more = len(normals) - len(paths.basis)
-    rows: dict = {name: jnp.pad(getattr(paths, name), ((0, more), (0, 0))) for name in ("basis", "gradient")}
-    if paths.rates is not None and paths.tangent is not None:
-        rows["rates"] = jnp.pad(paths.rates, ((0, more), (0, 0), (0, more)))
-        rows["tangent"] = jnp.pad(paths.tangent, ((0, 0), (0, more)))
-    return paths._replace(normals=jnp.array(normals), **rows)
+    made: Any
+    moved: float
+    turned: float
+    sound: bool = True
+    lost: bool = False
 
 
 class Step(NamedTuple):
-    """A block that is solved but not yet kept: rows driving the paths, rows they make, moments."""
+    """A block that is solved but not yet kept: rows driving the paths, rows they make."""
 
-    block: Block
-    drive: NewRows
-    made: NewRows
-    moments: Float[np.ndarray, "3 s"]
+    drive: Any
+    made: Any
     sweeps: int
 
 
-class March:
-    """Several members on one grid of time."""
+class Member(abc.ABC):
+    """One problem with one sample of paths, somewhere on its way.
 
-    def __init__(self, members: list[Member], accuracy: Accuracy, stages: int, means: Means):
-        self.members = members
-        self.means = means
+    Rows are any object with `flat()`, one vector, and `like(vector)`, its inverse.
+    """
+
+    @property
+    @abc.abstractmethod
+    def nodes(self) -> int:
+        """Nodes that are known."""
+
+    @property
+    @abc.abstractmethod
+    def capacity(self) -> int:
+        """Nodes there is room for."""
+
+    @abc.abstractmethod
+    def begin(self, length: float) -> Any:
+        """Prepare the next block; a first guess of its rows."""
+
+    @abc.abstractmethod
+    def measure(self) -> Float[np.ndarray, " m"]:
+        """Weights of the entries of the rows that make their errors comparable."""
+
+    @abc.abstractmethod
+    def sweep(self, rows: Any) -> Any:
+        """Start to solve all paths for given rows; the device may still be at work."""
+
+    @abc.abstractmethod
+    def judge(self, rows: Any, sums: Any, accuracy: Accuracy) -> Sweep:
+        """What the sweep made."""
+
+    @abc.abstractmethod
+    def keep(self, step: Step) -> None:
+        """Make the solved block part of the past; the last sweep was driven by `step.drive`."""
+
+    @abc.abstractmethod
+    def enlarge(self, capacity: int) -> None:
+        """Room for more nodes."""
+
+    @abc.abstractmethod
+    def bytes(self, capacity: int) -> float:
+        """Memory with room for so many nodes."""
+
+    @abc.abstractmethod
+    def turns(self, made: Any) -> list[tuple[Float[np.ndarray, "s1 m"], float]]:
+        """Vectors over the last node and the new block whose smoothness in time matters, with scales."""
+
+    @abc.abstractmethod
+    def first_length(self) -> float:
+        """A first block: short beside the fastest relaxation and the first unit of movement."""
+
+    @abc.abstractmethod
+    def longest(self) -> float:
+        """No block may be longer."""
+
+
+class March:
+    """Several members on one grid of time, of at most `largest` nodes."""
+
+    def __init__(self, members: list[Any], accuracy: Accuracy, stages: int, memory: float, largest: int):
+        self.members: list[Member] = members
         self.accuracy = accuracy
-        self.rule: Radau = radau(stages)
+        self.stages = stages
+        self.memory = memory
+        self.largest = largest
         self.edges = [0.0]
 
     @property
@@ -231,53 +187,25 @@ class March:
     @property
     def nodes(self) -> int:
         """Nodes that are known."""
-        return 1 + len(self.rule.nodes) * (len(self.edges) - 1)
-
-    def needs(self, capacity: int) -> float:
-        """Memory with room for so many nodes."""
-        return sum(self.means.bytes(sum(map(len, member.folded)), capacity) for member in self.members)
-
-    def block(self, member: Member, length: float) -> Block:
-        """Constants of the next block."""
-        problem, c, a = member.problem, self.rule.nodes, length * self.rule.weights
-        free = np.linalg.inv(np.eye(len(c)) - growth(problem.depth, problem.lam) * a)
-        drift = -problem.lam * length * c if problem.depth == 2 else np.zeros_like(c)
-        integral = free @ a
-        parts: list[Any] = [
-            np.asarray(member.kernels.nodes),
-            integral,
-            np.linalg.inv(integral),
-            free @ np.ones_like(c),
-            drift,
-            np.asarray(problem.alpha),
-        ]
-        return Block(*parts)
+        return 1 + self.stages * (len(self.edges) - 1)
 
     def attempt(self, length: float) -> list[Step]:
         """Solve the next block for all members, or raise UnsettledError."""
-        blocks = [self.block(member, length) for member in self.members]
-        rows = [member.kernels.guess() for member in self.members]
-        helpers = [Anderson(member.kernels.measure().flat()) for member in self.members]
-        for member, block in zip(self.members, blocks, strict=True):
-            member.guesses = [extrapolated(paths, block) for paths in member.chunks]
+        rows = [member.begin(length) for member in self.members]
+        helpers = [Anderson(member.measure()) for member in self.members]
         done: dict[int, Step] = {}
         for count in range(1, self.accuracy.sweeps + 1):
-            waiting = [k for k in range(len(self.members)) if k not in done]
-            sums = {k: self.sweep(self.members[k], blocks[k], rows[k]) for k in waiting}
-            for k in waiting:
-                member = self.members[k]
-                totals = add(sums[k], member.share)
-                if not np.all(np.isfinite(totals.gram)) or not np.all(np.isfinite(totals.response)):
+            sums = {k: m.sweep(rows[k]) for k, m in enumerate(self.members) if k not in done}
+            for k, found in sums.items():
+                swept = self.members[k].judge(rows[k], found, self.accuracy)
+                if not swept.sound:
                     raise UnsettledError(self.where(length))
-                made = member.kernels.improved(rows[k], totals)
-                reach = length * member.problem.delta * float(np.max(totals.moments[0]))
-                moved, turned = member.kernels.distance(rows[k], made, reach, self.accuracy.faint)
-                if self.accuracy.met(moved, turned, count):
-                    if max(float(one.step) for one in sums[k]) > NEWTON_LOST:
+                if self.accuracy.met(swept.moved, swept.turned, count):
+                    if swept.lost:
                         raise UnsettledError(self.where(length))
-                    done[k] = Step(blocks[k], rows[k], made, totals.moments, count)
+                    done[k] = Step(rows[k], swept.made, count)
                     continue
-                rows[k] = made.like(helpers[k].next(rows[k].flat(), made.flat()))
+                rows[k] = swept.made.like(helpers[k].next(rows[k].flat(), swept.made.flat()))
             if len(done) == len(self.members):
                 return [done[k] for k in range(len(self.members))]
         raise UnsettledError(self.where(length))
@@ -286,46 +214,27 @@ class March:
         """The block that is being solved, in words."""
         return f"between t={self.time:.6g} and {self.time + length:.6g}"
 
-    def sweep(self, member: Member, block: Block, rows: NewRows) -> list[Sums]:
-        """One sweep over all chunks of a member."""
-        driving, depth = device_rows(member.kernels, rows), member.problem.depth
-        pairs = [
-            sweep(depth, paths, block, driving, guess)
-            for paths, guess in zip(member.chunks, member.guesses, strict=True)
-        ]
-        member.outcomes = [outcome for outcome, _ in pairs]
-        member.guesses = [outcome.phi for outcome in member.outcomes]
-        return [sums for _, sums in pairs]
-
-    def keep(self, length: float, steps: list[Step]) -> None:
-        """Make a solved block part of the past."""
+    def keep(self, end: float, steps: list[Step]) -> None:
+        """Make a solved block, which ends at `end`, part of the past."""
         for member, step in zip(self.members, steps, strict=True):
-            correction = np.zeros((len(self.rule.nodes), member.kernels.capacity))
-            correction[:, : member.kernels.nodes] = step.made.known - step.drive.known
-            fresh = member.kernels.append(step.made, step.moments)
-            member.chunks = [
-                commit(paths, step.block, outcome, correction, fresh)
-                for paths, outcome in zip(member.chunks, member.outcomes, strict=True)
-            ]
-            member.outcomes = []
-        self.edges.append(self.time + length)
+            member.keep(step)
+        self.edges.append(end)
 
-
-def device_rows(kernels: Kernels, drive: NewRows) -> Rows:
-    """Rows in the shapes of the path equation: noise and response that drive, basis part to remove."""
-    k, noise = kernels.nodes, kernels.noise(drive)
-    known, response = np.zeros_like(noise), np.zeros_like(noise)
-    known[:, :k], response[:, :k] = drive.known, drive.response[:, :k]
-    parts: list[Any] = [noise, known, response, drive.response[:, k:]]
-    return Rows(*parts)
-
-
-def add(sums: list[Sums], share: float) -> Totals:
-    """Totals over chunks; the response comes from those that carry tangents."""
-    responses = [one.response for one in sums if one.response is not None]
-    return Totals(
-        np.sum([one.overlap for one in sums], axis=0),
-        np.sum([one.gram for one in sums], axis=0),
-        np.sum(responses, axis=0) / share,
-        np.sum([one.moments for one in sums], axis=0),
-    )
+    def make_room(self) -> None:
+        """Larger arrays when the next block would not fit."""
+        if self.nodes + self.stages <= self.members[0].capacity:
+            return
+        if self.nodes + self.stages > self.largest:
+            raise SolveError(
+                f"more than {self.largest} nodes of time are needed beyond t={self.time:.6g}: "
+                "take a larger tol, or a smaller t_max"
+            )
+        larger = min(room(self.nodes + self.stages), self.largest)
+        needs = sum(member.bytes(larger) for member in self.members)
+        if needs > self.memory:
+            raise TooLargeError(
+                f"{larger} nodes of time need {needs / 1e9:.2g} GB beyond t={self.time:.6g}, "
+                "more than memory_gb allows: take more of it, or a larger tol"
+            )
+        for member in self.members:
+            member.enlarge(larger)

@@ -13,26 +13,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from dynafield.dmft.ensemble import Ensemble, Plan, principal, run
-from dynafield.dmft.estimates import estimate
-from dynafield.dmft.grid import Tolerance, TooLargeError, halved, march_adaptively, march_along, room_for
+from dynafield.dmft.ensemble import Ensemble, Plan, run
+from dynafield.dmft.equations import Equations, TimeRule
+from dynafield.dmft.grid import Tolerance, halved, march_adaptively, march_along
 from dynafield.dmft.kernels import FAINT
-from dynafield.dmft.march import Accuracy, March, Means, Problem, UnsettledError, room
-from dynafield.dmft.walk import Training, walk_along
+from dynafield.dmft.march import Accuracy, March, Means, TooLargeError, UnsettledError, room
 from dynafield.errors import InputError, SolveError
-from dynafield.numerics.collocation import Radau, radau
-from dynafield.problem.priors import Components
+from dynafield.numerics.collocation import radau
 
-__all__ = ["STAGES", "Order", "refine"]
+__all__ = ["Order", "refine"]
 
-STAGES = 3
-"""Nodes per block."""
 PILOT = 512
 """Points of the pilot."""
-FIRST = 2.0
-"""Points of the first replicas, divided by the tolerance."""
-FIRST_STEPS = 4.0
-"""The same for discrete training, whose steps cost less than blocks of time."""
 REPLICAS = 6
 """Independent samples, whose scatter is the error bar."""
 PLENTY = 8192
@@ -45,8 +37,6 @@ SAMPLE_SHARE = 0.4
 """Largest standard error, as a share of the tolerance."""
 SHARE = 0.125
 """Share of paths that carry tangents, to begin with: responses often scatter less than correlations."""
-LONG = 120
-"""Steps of discrete training beyond which fewer paths carry tangents, whose cost is cubic in steps."""
 MORE = 4
 """Factor of that share where responses turn out to scatter most."""
 LEAP = 16
@@ -58,8 +48,8 @@ RATE = 0.85
 class Order(NamedTuple):
     """What was asked, checked."""
 
-    components: Components
-    problems: list[Problem]
+    equations: Equations
+    problems: list[Any]
     shape: tuple[int, ...]
     t_max: float
     tolerance: Tolerance
@@ -67,25 +57,11 @@ class Order(NamedTuple):
     edges: Float[np.ndarray, " b"] | None
     seed: int
     memory: float
-    training: Training | None = None
 
     @property
-    def rule(self) -> Radau | None:
-        """Collocation in a block; None for discrete training."""
-        return radau(STAGES) if self.training is None else None
-
-    @property
-    def stages(self) -> int:
-        """Nodes per block."""
-        return STAGES if self.training is None else 1
-
-    def room_for(self, edges: Float[np.ndarray, " b"]) -> int:
-        """Room for all nodes."""
-        return room_for(edges, STAGES) if self.training is None else len(edges)
-
-    def along(self, edges: Float[np.ndarray, " b"], report: Callable[[Any], None]) -> Callable[[Any], None]:
-        """A march on a given grid."""
-        return partial(march_along if self.training is None else walk_along, edges=edges, report=report)
+    def time(self) -> TimeRule:
+        """How time is cut."""
+        return self.equations.time
 
 
 Report = Callable[..., None]
@@ -103,16 +79,16 @@ def refine(order: Order, report: Report) -> Ensemble:
     for number in range(1, ROUNDS + 1):
         if known.failure is not None:
             return known
-        needed = plan.means.bytes(plan.paths, order.room_for(known.edges))
+        needed = plan.bytes(order.time.room_for(known.edges))
         if needed > order.memory:
             words = f"{plan.points} points per replica need {needed / 1e9:.2g} GB, more than memory_gb allows"
             return dataclasses.replace(
                 known, failure=SolveError(f"{words}: take more of it, or a larger tol")
             )
         told = partial(report, number=number, points=plan.points)
-        march = order.along(known.edges, told)
-        turns = [principal(replicas) for replicas in known.replicas]
-        found = run(plan, order.problems, turns, march, order.room_for(known.edges))
+        march = partial(march_along, edges=known.edges, report=told)
+        turns = [order.equations.principal(replicas) for replicas in known.replicas]
+        found = run(plan, order.problems, turns, march, order.time.room_for(known.edges))
         stuck = isinstance(found.failure, UnsettledError)
         if stuck and order.points is None and plan.points < PLENTY:
             plan = plan._replace(points=4 * plan.points)  # a small sample may have no fixed point to find
@@ -120,7 +96,7 @@ def refine(order: Order, report: Report) -> Ensemble:
         if stuck and order.edges is None:
             finer = halved(known.edges)
             march = partial(march_along, edges=finer, report=first)
-            known = run(pilot, order.problems, None, march, room_for(finer, STAGES))
+            known = run(pilot, order.problems, None, march, order.time.room_for(finer))
             continue
         if found.failure is not None:
             further = len(found.edges) >= len(known.edges) and len(found.replicas[0]) > 1
@@ -137,33 +113,30 @@ def refine(order: Order, report: Report) -> Ensemble:
 
 def first_plan(order: Order) -> Plan:
     """The plan of the pilot."""
-    tolerance, steps = order.tolerance, order.training is not None
+    tolerance = order.tolerance
     accuracy = (
         Accuracy(tolerance.absolute / 20, 0.03)
         if tolerance.relative is None
         else Accuracy(tolerance.absolute / 20, tolerance.relative / 10, FAINT, patience=150)
     )
-    share = SHARE
-    if steps and order.edges is not None:
-        share *= min(1.0, LONG / len(order.edges))
-    means = Means.of_device(share, order.memory, steps)
-    return Plan(order.components, PILOT, 2, accuracy, order.stages, order.seed, means, order.training)
+    share = SHARE * (1.0 if order.edges is None else order.time.carrying(len(order.edges) - 1))
+    means = Means.of_device(share, order.memory, *(order.equations.chunks or ()))
+    return Plan(order.equations, PILOT, 2, accuracy, order.seed, means)
 
 
 def check_steps(order: Order, pilot: Plan) -> None:
     """InputError for more steps than there is memory for, and how many there could be."""
-    if order.training is None or order.edges is None:
+    if order.edges is None or order.time.rule is not None:
         return
-    steps, step = len(order.edges) - 1, order.training.trainer.step
-    least = pilot._replace(points=order.points or first_points(order)).paths
-    if pilot.means.bytes(least, steps + 1) <= order.memory:
+    least, edges = pilot._replace(points=order.points or first_points(order)), order.edges
+    if least.bytes(order.time.room_for(edges)) <= order.memory:
         return
-    possible = steps
-    while possible > 1 and pilot.means.bytes(least, possible + 1) > order.memory:
+    possible = len(edges) - 1
+    while possible > 1 and least.bytes(order.time.room_for(edges[: possible + 1])) > order.memory:
         possible = int(0.99 * possible)
     raise InputError(
-        f"t_max must be at most {possible * step:g} with memory_gb={order.memory / 1e9:g}, "
-        f"which is enough for {possible} steps, got {order.t_max:g} ({steps} steps)"
+        f"t_max must be at most {edges[possible]:g} with memory_gb={order.memory / 1e9:g}, which is enough "
+        f"for {possible} steps, got {order.t_max:g} ({len(edges) - 1} steps)"
     )
 
 
@@ -185,7 +158,7 @@ def larger(plan: Plan, need: float, hope: float) -> tuple[Plan, float]:
 
 def first_points(order: Order) -> int:
     """A power of two near what a tolerance often needs."""
-    guess = (FIRST if order.training is None else FIRST_STEPS) / order.tolerance.absolute
+    guess = order.time.first / order.tolerance.absolute
     return int(np.clip(2 ** np.round(np.log2(guess)), PILOT, 2**15))
 
 
@@ -197,16 +170,17 @@ def find_grid(order: Order, pilot: Plan, report: Callable[[March], None]) -> Ens
         if found.failure is not None or len(found.replicas) == len(order.problems):
             return found
         edges = found.edges
-    march = order.along(edges, report)
-    return run(pilot, order.problems, None, march, order.room_for(edges))
+    march = partial(march_along, edges=edges, report=report)
+    return run(pilot, order.problems, None, march, order.time.room_for(edges))
 
 
 def choose_grid(
-    order: Order, pilot: Plan, problems: list[Problem], stops: Float[np.ndarray, " k"], report: Callable
+    order: Order, pilot: Plan, problems: list[Any], stops: Float[np.ndarray, " k"], report: Callable
 ) -> Ensemble:
     """A pilot whose grid suits all problems, or, where memory is short, the last of those that refine it."""
     share = order.tolerance.times(TIME_SHARE)
-    march = partial(march_adaptively, stops=stops, tolerance=share, report=report)
+    rule = radau(order.time.stages)
+    march = partial(march_adaptively, rule=rule, stops=stops, tolerance=share, report=report)
     found = run(pilot, problems, None, march, room(30), together=True)
     half = len(problems) // 2
     if not (isinstance(found.failure, TooLargeError) and half):
@@ -221,12 +195,8 @@ def shortfall(order: Order, known: Ensemble) -> float:
     """Largest standard error in units of what sampling may contribute."""
     worst = 0.0
     for problem, replicas in zip(order.problems, known.replicas, strict=True):
-        found = estimate(problem, replicas, order.rule)
-        unit = found.test_error[0]
-        pairs = (found.train_error, found.train_scatter), (found.test_error, found.test_scatter)
-        for value, error in pairs:
-            # errors that grow beyond all bounds, in unstable training, are known relative to themselves
-            size = unit if order.training is None else np.maximum(unit, value)
-            allowed = SAMPLE_SHARE * order.tolerance.allowed(value, size) + FAINT**2 * unit
-            worst = max(worst, float(np.max(error / allowed)))
+        for one in order.equations.monitored(problem, replicas):
+            least = FAINT**2 * np.min(one.unit)
+            allowed = SAMPLE_SHARE * order.tolerance.allowed(one.value, one.unit) + least
+            worst = max(worst, float(np.max(one.scatter / allowed)))
     return worst

@@ -8,14 +8,15 @@ import numpy as np
 from jaxtyping import Float
 
 from dynafield.dmft.curves import Curves
-from dynafield.dmft.densities import densities, step_densities
-from dynafield.dmft.ensemble import Ensemble, Replica
-from dynafield.dmft.estimates import estimate
-from dynafield.dmft.grid import LARGEST, STEEPEST, Tolerance, nodes_of
+from dynafield.dmft.diagonal import DiagonalEquations, Problem, Replica
+from dynafield.dmft.ensemble import Ensemble
+from dynafield.dmft.equations import LARGEST, STAGES
+from dynafield.dmft.grid import Tolerance
 from dynafield.dmft.layers import growth
-from dynafield.dmft.march import March, Problem, UnsettledError
-from dynafield.dmft.refine import STAGES, Order, refine
-from dynafield.dmft.walk import Walk, training_of
+from dynafield.dmft.march import March, UnsettledError
+from dynafield.dmft.mirror import STEEPEST, MirrorEquations
+from dynafield.dmft.refine import Order, refine
+from dynafield.dmft.walk import StepEquations, training_of
 from dynafield.errors import InputError, SolveError
 from dynafield.problem.checks import integer, one_real, real_vector, same_shape, untraced
 from dynafield.problem.networks import DiagonalNetwork, Network
@@ -56,7 +57,7 @@ def solve(
     """
     order = checked(task, net, t_max, tol, rtol, trainer, paths, grid, seed, memory_gb)
     with Progress("solving", 1.0, progress) as bar:
-        known = refine(order, partial(show, bar, order.t_max))
+        known = refine(order, partial(show, bar, order))
     status = "finished"
     if known.failure is not None:
         failure = explained(known.failure)
@@ -66,11 +67,10 @@ def solve(
     return collect(task, net, trainer, order, known, status)
 
 
-def show(bar: Progress, t_max: float, march: March | Walk, number: int, points: int) -> None:
+def show(bar: Progress, order: Order, march: March, number: int, points: int) -> None:
     """Round, time, blocks and points, in the bar; each round counts half of what is left."""
-    steps = isinstance(march, Walk)
-    share = (march.time / t_max) ** 2 if steps else np.log1p(march.time) / np.log1p(t_max)
-    done = f"{len(march.edges) - 1} {'steps' if steps else 'blocks'}"
+    share = order.time.share(march.time, order.t_max)
+    done = f"{len(march.edges) - 1} {order.time.part}"
     bar.show(1 - 0.5 ** (number + share), f"t = {march.time:.4g}, {done}, {points} points per replica")
 
 
@@ -113,24 +113,16 @@ def checked(
         paths = integer("paths", paths, 64, 2**22)
     memory = available() if memory_gb is None else memory_gb
     memory = one_real("memory_gb", memory, lambda x: x > 0, "one number > 0")
-    training = training_of(net, trainer) if isinstance(trainer, Steps) else None
+    components = task.prior.components
+    equations: Any = MirrorEquations(components)
     edges = None if grid is None else checked_grid(grid, end, max(growth(net.depth, p.lam) for p in problems))
     if isinstance(trainer, Steps):
         if grid is not None:
             raise InputError("grid must be None for a discrete trainer: its steps are the grid")
         edges = trainer.step * np.arange(int(trainer.number("t_max", np.array([end]))[0]) + 1)
-    return Order(
-        task.prior.components,
-        problems,
-        shape,
-        end,
-        Tolerance(tol, rtol),
-        paths,
-        edges,
-        integer("seed", seed, 0),
-        memory * 1e9,
-        training,
-    )
+        equations = StepEquations(components, training_of(net, trainer))
+    whole = integer("seed", seed, 0)
+    return Order(equations, problems, shape, end, Tolerance(tol, rtol), paths, edges, whole, memory * 1e9)
 
 
 def check_kinds(task: Any, net: Any, trainer: Any) -> None:
@@ -176,10 +168,11 @@ def collect(
     task: Task, net: Network, trainer: Trainer, order: Order, ensemble: Ensemble, status: str
 ) -> Curves:
     """The ensemble as one result, parameter axes first."""
-    t = ensemble.edges if order.training else nodes_of(ensemble.edges, STAGES)
+    equations: Any = order.equations
+    t = order.time.nodes(ensemble.edges)
     pairs = list(zip(order.problems, ensemble.replicas, strict=True))
-    found = [estimate(problem, replicas, order.rule) for problem, replicas in pairs]
-    kernels = [two_time(order, problem, replicas, ensemble.edges, t) for problem, replicas in pairs]
+    found = [equations.estimate(problem, replicas) for problem, replicas in pairs]
+    kernels = [two_time(equations, problem, replicas, ensemble.edges, t) for problem, replicas in pairs]
     laws = [sampled(replicas) for replicas in ensemble.replicas]
 
     def stacked(parts: list[Any]) -> Any:
@@ -206,7 +199,7 @@ def collect(
 
 
 def two_time(
-    order: Order,
+    equations: DiagonalEquations,
     problem: Problem,
     replicas: list[Replica],
     edges: Float[np.ndarray, " b"],
@@ -217,11 +210,7 @@ def two_time(
     for replica in replicas:
         kernels = replica.kernels
         F, U = kernels.F[:size], kernels.residual_factor
-        response = (
-            densities(kernels, order.rule, edges, t, growth(problem.depth, problem.lam))
-            if order.rule is not None
-            else step_densities(kernels, float(edges[1]))
-        )
+        response = equations.responses(problem, kernels, edges, t)
         correlation = problem.delta * F @ F.T - problem.sigma**2
         parts.append((correlation, problem.delta * U @ U.T, response.R_w, response.R_f))
     means = (np.mean(part, axis=0) for part in zip(*parts, strict=True))
