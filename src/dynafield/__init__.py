@@ -10,12 +10,22 @@ from dynafield.version import __version__
 
 if TYPE_CHECKING:
     from dynafield.dmft.curves import Curves
+    from dynafield.dmft.flow_curves import FlowCurves
     from dynafield.dmft.solve import solve
     from dynafield.endpoints.message_passing import MessagePassing, amp
     from dynafield.endpoints.minimizers import Minimizer, basis_pursuit, minimizer
     from dynafield.endpoints.state_evolution import StateEvolution, state_evolution
     from dynafield.errors import FileError, InputError, SolveError
     from dynafield.loading import load
+    from dynafield.problem.flows import Datum, Flow
+    from dynafield.problem.laws import FromNormals
+    from dynafield.problem.models import (
+        diagonal_flow,
+        huber_flow,
+        logistic_flow,
+        phase_retrieval_flow,
+        ridge_flow,
+    )
     from dynafield.problem.networks import DiagonalNetwork, Network, TruncatedDiagonalNetwork
     from dynafield.problem.priors import (
         Bernoulli,
@@ -30,6 +40,7 @@ if TYPE_CHECKING:
     from dynafield.problem.task import Task
     from dynafield.problem.trainers import SGD, GradientDescent, GradientFlow, HeavyBall
     from dynafield.regressor.estimator import DiagonalNetworkRegressor
+    from dynafield.simulation.flow_runs import FlowRuns
     from dynafield.simulation.runs import Runs
     from dynafield.simulation.simulate import simulate
     from dynafield.studies.comparison import Comparison, compare
@@ -44,12 +55,17 @@ __all__ = [
     "Components",
     "ConvergenceRate",
     "Curves",
+    "Datum",
     "DiagonalNetwork",
     "DiagonalNetworkRegressor",
     "Discrete",
     "Empirical",
     "FileError",
     "FixedPoint",
+    "Flow",
+    "FlowCurves",
+    "FlowRuns",
+    "FromNormals",
     "GaussBernoulli",
     "Gaussian",
     "GaussianMixture",
@@ -74,10 +90,15 @@ __all__ = [
     "basis_pursuit",
     "compare",
     "convergence_rate",
+    "diagonal_flow",
     "fixed_point",
+    "huber_flow",
     "lazy_curves",
     "load",
+    "logistic_flow",
     "minimizer",
+    "phase_retrieval_flow",
+    "ridge_flow",
     "simulate",
     "solve",
     "state_evolution",
@@ -86,12 +107,22 @@ __all__ = [
 
 HOMES = {
     "dynafield.dmft.curves": ("Curves",),
+    "dynafield.dmft.flow_curves": ("FlowCurves",),
     "dynafield.dmft.solve": ("solve",),
     "dynafield.endpoints.message_passing": ("MessagePassing", "amp"),
     "dynafield.endpoints.minimizers": ("Minimizer", "basis_pursuit", "minimizer"),
     "dynafield.endpoints.state_evolution": ("StateEvolution", "state_evolution"),
     "dynafield.errors": ("FileError", "InputError", "SolveError"),
     "dynafield.loading": ("load",),
+    "dynafield.problem.flows": ("Datum", "Flow"),
+    "dynafield.problem.laws": ("FromNormals",),
+    "dynafield.problem.models": (
+        "diagonal_flow",
+        "huber_flow",
+        "logistic_flow",
+        "phase_retrieval_flow",
+        "ridge_flow",
+    ),
     "dynafield.problem.networks": ("DiagonalNetwork", "Network", "TruncatedDiagonalNetwork"),
     "dynafield.problem.priors": (
         "Bernoulli",
@@ -106,6 +137,7 @@ HOMES = {
     "dynafield.problem.task": ("Task",),
     "dynafield.problem.trainers": ("GradientDescent", "GradientFlow", "HeavyBall", "SGD"),
     "dynafield.regressor.estimator": ("DiagonalNetworkRegressor",),
+    "dynafield.simulation.flow_runs": ("FlowRuns",),
     "dynafield.simulation.runs": ("Runs",),
     "dynafield.simulation.simulate": ("simulate",),
     "dynafield.studies.comparison": ("Comparison", "compare"),

@@ -16,7 +16,7 @@ from dynafield.records.record import quantity
 from dynafield.records.text import show
 from dynafield.records.timed import TIME, TwoTimeRecord
 
-__all__ = ["Curves", "Law", "Points"]
+__all__ = ["Curves", "Law", "Points", "check_reached", "replica_mean"]
 
 
 class Points(NamedTuple):
@@ -40,16 +40,28 @@ class Law(NamedTuple):
 
     def average(self, function: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> tuple[float, float]:
         """E[function(w, w*)] and its standard error from the replicas."""
-        values = np.asarray(function(self.w, self.w_star), float) * self.weight
-        count = int(self.replica.max()) + 1
-        means = np.bincount(self.replica, values, count) * count
-        return float(np.mean(means)), float(np.std(means, ddof=1) / np.sqrt(count)) if count > 1 else np.nan
+        return replica_mean(function(self.w, self.w_star), self.weight, self.replica)
 
     def sample(self, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """n independent draws (w, w*) from the weighted ones."""
         rng = np.random.default_rng(integer("seed", seed, 0))
         which = rng.choice(len(self.w), size=integer("n", n, 1), p=self.weight / self.weight.sum())
         return self.w[which], self.w_star[which]
+
+
+def check_reached(trainer: Trainer, last: float, times: np.ndarray) -> None:
+    """InputError for times beyond the last, or between the steps of discrete training."""
+    if isinstance(trainer, Steps):
+        trainer.number("times", times)
+    if np.any(times > last * (1 + 1e-12)):
+        raise InputError(f"times must be at most {last:g}, got {np.max(times):g}")
+
+
+def replica_mean(values: Any, weight: np.ndarray, replica: np.ndarray) -> tuple[float, float]:
+    """A weighted mean, and its standard error from the replicas."""
+    count = int(replica.max()) + 1
+    means = np.bincount(replica, np.asarray(values, float) * weight, count) * count
+    return float(np.mean(means)), float(np.std(means, ddof=1) / np.sqrt(count)) if count > 1 else np.nan
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
@@ -119,11 +131,7 @@ class Curves(TwoTimeRecord):
 
     def check_reached(self, times: np.ndarray) -> None:
         """InputError for times beyond the solution, or between the steps of discrete training."""
-        if isinstance(self.trainer, Steps):
-            self.trainer.number("times", times)
-        last = float(self.t[-1])
-        if np.any(times > last * (1 + 1e-12)):
-            raise InputError(f"times must be at most {last:g}, got {np.max(times):g}")
+        check_reached(self.trainer, float(self.t[-1]), times)
 
     def plot(self, ax: Any = None) -> Any:
         """Test and training error against time, with bands of two estimated errors."""

@@ -30,6 +30,7 @@ class Plan(NamedTuple):
     accuracy: Accuracy
     seed: int
     means: Means
+    tol: float
 
     @property
     def kept(self) -> int:
@@ -75,9 +76,8 @@ def run(
         members = []
         for p, r in group:
             turn = None if turns is None else turns[p]
-            how = Sampling(
-                plan.points, (plan.seed, r), turn, capacity, most, plan.accuracy.smallest, plan.means
-            )
+            least = plan.accuracy.smallest
+            how = Sampling(plan.points, (plan.seed, r), turn, capacity, most, least, plan.means, plan.tol)
             members.append(plan.equations.member(problems[p], how))
         one = March(members, plan.accuracy, time.stages, plan.means.memory, time.largest(capacity))
         try:

@@ -20,7 +20,7 @@ LARGEST = 320
 class Sampling(NamedTuple):
     """How a member is sampled: points, seed, directions of the noise or None, room, nodes to come, means.
 
-    Noise below `smallest`, relative to its size at t = 0, is dropped.
+    Noise below `smallest`, relative to its size at t = 0, is dropped; `tol` is what is aimed at.
     """
 
     points: int
@@ -30,6 +30,7 @@ class Sampling(NamedTuple):
     most: int
     smallest: float
     means: Means
+    tol: float
 
 
 class Monitored(NamedTuple):
@@ -136,6 +137,8 @@ class Equations(abc.ABC):
     """A set of equations: what is sampled, and how members are made and read."""
 
     time: TimeRule
+    share: float = 0.125
+    """Share of paths that carry tangents, to begin with: responses often scatter less than correlations."""
     chunks: tuple[int, int] | None = None
     """Paths solved at once on a processor, and by how many times more without tangents; None: as usual."""
 

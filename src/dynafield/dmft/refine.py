@@ -35,10 +35,9 @@ TIME_SHARE = 0.4
 """Share of the tolerance that the error in time may use."""
 SAMPLE_SHARE = 0.4
 """Largest standard error, as a share of the tolerance."""
-SHARE = 0.125
-"""Share of paths that carry tangents, to begin with: responses often scatter less than correlations."""
+
 MORE = 4
-"""Factor of that share where responses turn out to scatter most."""
+"""Factor of the share of paths that carry tangents where responses turn out to scatter most."""
 LEAP = 16
 """Largest factor between the points of two rounds."""
 RATE = 0.85
@@ -119,9 +118,11 @@ def first_plan(order: Order) -> Plan:
         if tolerance.relative is None
         else Accuracy(tolerance.absolute / 20, tolerance.relative / 10, FAINT, patience=150)
     )
-    share = SHARE * (1.0 if order.edges is None else order.time.carrying(len(order.edges) - 1))
+    share = order.equations.share * (
+        1.0 if order.edges is None else order.time.carrying(len(order.edges) - 1)
+    )
     means = Means.of_device(share, order.memory, *(order.equations.chunks or ()))
-    return Plan(order.equations, PILOT, 2, accuracy, order.seed, means)
+    return Plan(order.equations, PILOT, 2, accuracy, order.seed, means, tolerance.absolute)
 
 
 def check_steps(order: Order, pilot: Plan) -> None:

@@ -12,6 +12,7 @@ from jaxtyping import Bool, Float
 from scipy.special import ndtri
 from scipy.stats import qmc
 
+from dynafield.problem.laws import OPEN, quantile
 from dynafield.problem.priors import Components
 
 __all__ = ["Sample", "Stratum", "draw", "strata"]
@@ -20,8 +21,6 @@ STRATA = 8
 """Up to so many components each have points of their own."""
 SMALLEST = 32
 """Points of the smallest stratum."""
-OPEN = 2.0**-54
-"""Points are kept so far from 0 and 1."""
 
 
 class Stratum(NamedTuple):
@@ -78,9 +77,9 @@ def power_of_two(x: float) -> int:
     return int(2 ** np.round(np.log2(x)))
 
 
-def draw(parts: list[Stratum], dims: int, seed: tuple[int, ...]) -> Sample:
-    """One scrambled sample with `dims` normals per path."""
-    drawn = [one(part, dims, (*seed, k)) for k, part in enumerate(parts)]
+def draw(parts: list[Stratum], dims: int, seed: tuple[int, ...], fold: bool = True) -> Sample:
+    """One scrambled sample with `dims` normals per path; `fold` where there is a symmetry."""
+    drawn = [one(part, dims, (*seed, k), fold and part.symmetric) for k, part in enumerate(parts)]
     rank = np.concatenate([np.arange(part.points) / part.points for part in parts])
     order = np.argsort(rank, kind="stable")
     return Sample(
@@ -91,28 +90,19 @@ def draw(parts: list[Stratum], dims: int, seed: tuple[int, ...]) -> Sample:
     )
 
 
-def one(part: Stratum, dims: int, seed: tuple[int, ...]) -> Sample:
-    """The points of one stratum."""
+def one(part: Stratum, dims: int, seed: tuple[int, ...], folded: bool) -> Sample:
+    """The points of one stratum, or of half of it."""
     engine = qmc.Sobol(dims if part.constant else dims + 1, rng=np.random.default_rng(seed))
     uniform = engine.random(part.points).T
-    if part.symmetric:
+    if folded:
         uniform[0] *= 0.5
     uniform = np.clip(uniform, OPEN, 1 - OPEN)
     weight = np.full(part.points, part.weight / part.points)
-    folded = np.full(part.points, part.symmetric)
+    halves = np.full(part.points, folded)
     if part.constant:
-        return Sample(np.full(part.points, part.components.mean[0]), weight, folded, ndtri(uniform))
-    target = targets(part.components, uniform[0])
+        return Sample(np.full(part.points, part.components.mean[0]), weight, halves, ndtri(uniform))
+    target = quantile(part.components, uniform[0])
     if np.all(part.components.std > 0):  # the second moment exactly; atoms stay where they are
         exact = np.sum(part.components.weight * (part.components.mean**2 + part.components.std**2))
         target = target * np.sqrt(exact / np.mean(target**2))
-    return Sample(target, weight, folded, ndtri(uniform[1:]))
-
-
-def targets(components: Components, uniform: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-    """w* by one uniform number: which component, and where in it."""
-    weight, mean, std = components
-    edges = np.concatenate([[0.0], np.cumsum(weight)])
-    which = np.clip(np.searchsorted(edges, uniform, side="right") - 1, 0, len(weight) - 1)
-    inside = np.clip((uniform - edges[which]) / weight[which], OPEN, 1 - OPEN)
-    return mean[which] + std[which] * ndtri(inside)
+    return Sample(target, weight, halves, ndtri(uniform[1:]))

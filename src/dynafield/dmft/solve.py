@@ -10,15 +10,17 @@ from jaxtyping import Float
 from dynafield.dmft.curves import Curves
 from dynafield.dmft.diagonal import DiagonalEquations, Problem, Replica
 from dynafield.dmft.ensemble import Ensemble
-from dynafield.dmft.equations import LARGEST, STAGES
+from dynafield.dmft.equations import LARGEST, STAGES, Equations
 from dynafield.dmft.grid import Tolerance
 from dynafield.dmft.layers import growth
 from dynafield.dmft.march import March, UnsettledError
 from dynafield.dmft.mirror import STEEPEST, MirrorEquations
 from dynafield.dmft.refine import Order, refine
+from dynafield.dmft.solve_flow import collect_flow, flow_equations, flow_problems
 from dynafield.dmft.walk import StepEquations, training_of
 from dynafield.errors import InputError, SolveError
 from dynafield.problem.checks import integer, one_real, real_vector, same_shape, untraced
+from dynafield.problem.flows import Flow
 from dynafield.problem.networks import DiagonalNetwork, Network
 from dynafield.problem.task import Task
 from dynafield.problem.trainers import GradientFlow, Steps, Trainer, check_training
@@ -32,7 +34,7 @@ MEMORY = 4.0
 
 def solve(
     task: Task,
-    net: Network,
+    net: Network | Flow,
     t_max: Any,
     tol: float = 1e-3,
     rtol: float | None = None,
@@ -43,14 +45,16 @@ def solve(
     throw: bool = True,
     memory_gb: float | None = None,
     progress: bool | None = None,
-) -> Curves:
+) -> Any:
     r"""Training and test error, kernels and law of the weights from t = 0 to `t_max` [eq:dmft_dln].
 
     `tol` bounds the error of both curves at every time, in units of \(E_{test}(0) = \rho^2 +
     \sigma^2\); with `rtol` their relative error too. Blocks of time and sampled paths are chosen
     to meet it; `grid` (ends of blocks, from 0 to t_max) and `paths` (points per replica, rounded to
     powers of two for each component of the prior) fix them instead. Arrays of δ, σ, α, λ are solved
-    together, on one grid.
+    together, on one grid. The result is a `Curves`; of a `Flow`, which may take the place of the network,
+    a `FlowCurves`, whose four curves `tol` bounds in units of their values at t = 0, or of their own where
+    they grow [eq:dmft_general].
 
     A failure raises SolveError with the time reached; with `throw=False` what is solved comes
     back, if there is anything, and `status` says why it ended. So does Ctrl-C.
@@ -64,6 +68,10 @@ def solve(
         if throw or len(known.edges) < 2:
             raise failure
         status = "interrupted" if isinstance(failure, KeyboardInterrupt) else str(failure)
+    if isinstance(net, Flow):
+        facts = dict(t_max=order.t_max, tol=order.tolerance.absolute, seed=order.seed, status=status)
+        equations: Any = order.equations
+        return collect_flow(task, net, trainer, equations, order.shape, known, facts)
     return collect(task, net, trainer, order, known, status)
 
 
@@ -85,7 +93,7 @@ def explained(failure: BaseException) -> BaseException:
 
 def checked(
     task: Task,
-    net: Network,
+    net: Any,
     t_max: Any,
     tol: float,
     rtol: float | None,
@@ -97,13 +105,20 @@ def checked(
 ) -> Order:
     """The arguments, or InputError."""
     check_kinds(task, net, trainer)
-    numbers = dict(delta=task.delta, sigma=task.sigma, alpha=net.alpha, lam=net.lam)
+    numbers = dict(delta=task.delta, sigma=task.sigma)
+    if isinstance(net, Network):
+        numbers |= dict(alpha=net.alpha, lam=net.lam)
     untraced(**numbers)
     shape = same_shape(**numbers)
     columns = [np.broadcast_to(np.asarray(v, float), shape).ravel() for v in numbers.values()]
     rows = np.stack(columns, axis=1).tolist()
-    problems = [Problem(*row, depth=net.depth) for row in rows]
-    if task.prior.second_moment == 0 and any(p.sigma == 0 for p in problems):
+    own = isinstance(net, Flow)
+    problems: list[Any] = (
+        flow_problems(task, rows) if own else [Problem(*row, depth=net.depth) for row in rows]
+    )
+    if own and rtol is not None:
+        raise InputError("rtol must be None for a Flow: its curves are bounded by tol alone")
+    if not own and task.prior.second_moment == 0 and any(p.sigma == 0 for p in problems):
         raise InputError("task must have targets or noise: E_test(0) = ρ² + σ² is zero, nothing is learnt")
     end = one_real("t_max", t_max, lambda x: (x > 0) & np.isfinite(x), "one finite number > 0")
     tol = one_real("tol", tol, lambda x: (x >= 1e-6) & (x <= 0.1), "one number from 1e-6 to 0.1")
@@ -113,25 +128,33 @@ def checked(
         paths = integer("paths", paths, 64, 2**22)
     memory = available() if memory_gb is None else memory_gb
     memory = one_real("memory_gb", memory, lambda x: x > 0, "one number > 0")
-    components = task.prior.components
-    equations: Any = MirrorEquations(components)
-    edges = None if grid is None else checked_grid(grid, end, max(growth(net.depth, p.lam) for p in problems))
+    fastest = 0.0 if own else max(growth(net.depth, p.lam) for p in problems)
+    edges = None if grid is None else checked_grid(grid, end, fastest)
     if isinstance(trainer, Steps):
         if grid is not None:
             raise InputError("grid must be None for a discrete trainer: its steps are the grid")
         edges = trainer.step * np.arange(int(trainer.number("t_max", np.array([end]))[0]) + 1)
-        equations = StepEquations(components, training_of(net, trainer))
     whole = integer("seed", seed, 0)
-    return Order(equations, problems, shape, end, Tolerance(tol, rtol), paths, edges, whole, memory * 1e9)
+    equations, tolerance = equations_of(task, net, trainer), Tolerance(tol, rtol)
+    return Order(equations, problems, shape, end, tolerance, paths, edges, whole, memory * 1e9)
+
+
+def equations_of(task: Task, net: Any, trainer: Any) -> Equations:
+    """The set of equations for this kind of model and training."""
+    if isinstance(net, Flow):
+        return flow_equations(task, net, trainer)
+    if isinstance(trainer, Steps):
+        return StepEquations(task.prior.components, training_of(net, trainer))
+    return MirrorEquations(task.prior.components)
 
 
 def check_kinds(task: Any, net: Any, trainer: Any) -> None:
     """InputError unless this kind of network can be solved so."""
     check_training(task, net, trainer)
-    if isinstance(trainer, GradientFlow) and not isinstance(net, DiagonalNetwork):
+    if isinstance(trainer, GradientFlow) and not isinstance(net, (DiagonalNetwork, Flow)):
         raise InputError(
-            f"net must be a DiagonalNetwork for GradientFlow, got {type(net).__name__}, which has no mirror "
-            "map: take a discrete trainer"
+            f"net must be a DiagonalNetwork or a Flow for GradientFlow, got {type(net).__name__}, which has "
+            "no mirror map: take diagonal_flow(net), or a discrete trainer"
         )
 
 

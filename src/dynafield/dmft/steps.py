@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from dynafield.dmft.paths import Sums
+from dynafield.numerics.products import rows_times
 from dynafield.problem.networks import truncated, untruncated
 
 __all__ = [
@@ -88,8 +89,8 @@ class Moved(NamedTuple):
 
 
 def row_times(row: Float[Array, " t"], matrix: Float[Array, "t m"]) -> Float[Array, " m"]:
-    """row @ matrix, as a product of matrices: on processors XLA is several times faster at these."""
-    return (jnp.stack([row, jnp.zeros_like(row)]) @ matrix)[0]
+    """row @ matrix."""
+    return rows_times(row[None], matrix)[0]
 
 
 def part(update: Update, x: Array) -> tuple[Array, Array]:

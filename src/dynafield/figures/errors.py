@@ -26,7 +26,11 @@ class Band(NamedTuple):
 def label(record: TimedRecord, index: tuple[int, ...]) -> str:
     """Which problem of a sweep: the parameters that vary, by their symbols."""
     given = parameters(record.task, record.net)
-    varied = {s: np.broadcast_to(given[n], record.shape)[index] for n, s in SYMBOLS.items() if given[n].ndim}
+    varied = {
+        s: np.broadcast_to(given[n], record.shape)[index]
+        for n, s in SYMBOLS.items()
+        if n in given and given[n].ndim
+    }
     return ", ".join(f"{symbol} = {value:.3g}" for symbol, value in varied.items())
 
 

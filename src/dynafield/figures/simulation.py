@@ -7,12 +7,12 @@ import numpy as np
 from dynafield.figures.errors import Band, draw_errors
 
 if TYPE_CHECKING:
-    from dynafield.simulation.runs import Runs
+    from dynafield.simulation.runs import RunsRecord
 
 __all__ = ["draw_runs"]
 
 
-def draw_runs(runs: "Runs", ax: Any = None) -> Any:
+def draw_runs(runs: "RunsRecord", ax: Any = None) -> Any:
     """Train and test error, means of the runs with bands of one standard deviation."""
     shown = np.asarray(runs.t) > 0
     test, train = (

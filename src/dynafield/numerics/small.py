@@ -3,7 +3,10 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-__all__ = ["inverse_of_shifted"]
+__all__ = ["inverse_of_shifted", "solve_small"]
+
+WRITTEN_OUT = 12
+"""Largest systems whose elimination is written out."""
 
 
 def inverse_of_shifted(
@@ -15,8 +18,28 @@ def inverse_of_shifted(
     block of the sum is then regular.
     """
     size = len(matrix)
-    left = [[matrix[i, j] + (shift[i] if i == j else 0.0) for j in range(size)] for i in range(size)]
-    one, zero = jnp.ones_like(shift[0]), jnp.zeros_like(shift[0])
+    return eliminated(
+        [[matrix[i, j] + (shift[i] if i == j else 0.0) for j in range(size)] for i in range(size)]
+    )
+
+
+def solve_small(matrices: Float[Array, "s s n"], sides: Float[Array, "s q n"]) -> Float[Array, "s q n"]:
+    """Solutions of linear systems near the identity, one per last index; small ones without pivoting."""
+    size = len(matrices)
+    if size > WRITTEN_OUT:
+        solved = jnp.linalg.solve(jnp.moveaxis(matrices, -1, 0), jnp.moveaxis(sides, -1, 0))
+        return jnp.moveaxis(solved, 0, -1)
+    whole = jnp.concatenate([matrices, sides], axis=1)
+    for k in range(size):
+        row = whole[k] / whole[k, 0]
+        whole = (whole - whole[:, :1] * row).at[k].set(row)[:, 1:]
+    return whole
+
+
+def eliminated(left: list) -> list[list[Float[Array, " n"]]]:
+    """Entries of the inverse by Gauss and Jordan."""
+    size = len(left)
+    one, zero = jnp.ones_like(left[0][0]), jnp.zeros_like(left[0][0])
     right = [[one if i == j else zero for j in range(size)] for i in range(size)]
     for k in range(size):
         pivot = 1.0 / left[k][k]

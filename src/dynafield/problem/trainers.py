@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 
 from dynafield.errors import InputError
 from dynafield.problem.checks import one_real
+from dynafield.problem.flows import Flow
 from dynafield.problem.networks import Network
 from dynafield.problem.task import Task
 
@@ -121,9 +122,9 @@ Trainer = GradientFlow | GradientDescent | HeavyBall | SGD
 
 def check_training(task: Any, net: Any, trainer: Any) -> None:
     """InputError unless these are a task, a network and a way to train it."""
-    if not (isinstance(task, Task) and isinstance(net, Network)):
+    if not (isinstance(task, Task) and isinstance(net, (Network, Flow))):
         raise InputError(
-            "the first argument must be a Task and the second a network, "
+            "the first argument must be a Task and the second a network or a Flow, "
             f"got {type(task).__name__} and {type(net).__name__}"
         )
     if not isinstance(trainer, Trainer):

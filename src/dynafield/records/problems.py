@@ -7,21 +7,31 @@ import xarray as xr
 
 from dynafield.errors import FileError
 from dynafield.problem import priors
+from dynafield.problem.flows import Flow, SavedFlow
 from dynafield.problem.networks import DiagonalNetwork, Network, TruncatedDiagonalNetwork
 from dynafield.problem.priors import GaussianMixture, Prior
 from dynafield.problem.task import Task
 from dynafield.records.axes import PARAMETERS, parameter_axes, spans
+from dynafield.records.text import show
 
-__all__ = ["add_problem", "parameters", "read_problem"]
-
-
-def parameters(task: Task, net: Network) -> dict[str, np.ndarray]:
-    """The four numbers of a problem by name."""
-    values = (task.delta, task.sigma, net.alpha, net.lam)
-    return {name: np.asarray(value) for name, value in zip(PARAMETERS, values, strict=True)}
+__all__ = ["add_problem", "described", "parameters", "read_problem"]
 
 
-def add_problem(data: xr.Dataset, task: Task, net: Network) -> xr.Dataset:
+def parameters(task: Task, net: Any) -> dict[str, np.ndarray]:
+    """The numbers of a problem by name: δ and σ, and α and λ of a network."""
+    values = (task.delta, task.sigma, *((net.alpha, net.lam) if isinstance(net, Network) else ()))
+    return {name: np.asarray(value) for name, value in zip(PARAMETERS, values, strict=False)}
+
+
+def described(net: Any) -> str:
+    """A network or a flow in a few words."""
+    if not isinstance(net, Network):
+        return net.name
+    bound = f" M={net.M:g}" if isinstance(net, TruncatedDiagonalNetwork) else ""
+    return f"α={show(net.alpha, 6)} λ={show(net.lam, 6)} depth {net.depth}{bound}"
+
+
+def add_problem(data: xr.Dataset, task: Task, net: Any) -> xr.Dataset:
     """`data` with the parameters as coordinates and the prior as variables."""
     values = parameters(task, net)
     axes, along = parameter_axes(values), spans(values)
@@ -29,7 +39,11 @@ def add_problem(data: xr.Dataset, task: Task, net: Network) -> xr.Dataset:
     for name, value in values.items():
         dims = tuple(axes[i] for i in along[name])
         data.coords[name] = (dims, value.reshape([shape[i] for i in along[name]]))
-    data.attrs |= {"axes": " ".join(axes), "network": type(net).__name__, "depth": net.depth}
+    data.attrs |= {"axes": " ".join(axes), "network": type(net).__name__}
+    if isinstance(net, Network):
+        data.attrs["depth"] = net.depth
+    else:
+        data.attrs |= {"network": Flow.__name__, "flow": net.name}
     if isinstance(net, TruncatedDiagonalNetwork):
         data.attrs["M"] = net.M
     kind = type(task.prior)
@@ -53,16 +67,18 @@ def read_prior(data: xr.Dataset) -> Prior:
     return kind(**{k: v.item() if v.ndim == 0 else v for k, v in fields.items()})
 
 
-def read_problem(data: xr.Dataset) -> tuple[Task, Network]:
-    """Task and network from what `add_problem` wrote."""
-    axes = data.attrs["axes"].split()
+def read_problem(data: xr.Dataset) -> tuple[Task, Any]:
+    """Task and network from what `add_problem` wrote; of a flow, its name."""
+    axes, flow = data.attrs["axes"].split(), data.attrs["network"] == Flow.__name__
     values = {}
-    for name in PARAMETERS:
+    for name in PARAMETERS[:2] if flow else PARAMETERS:
         stored = data[name]
         first = min((axes.index(axis) for axis in stored.dims), default=len(axes))
         own = [stored.sizes.get(axis, 1) for axis in axes[first:]]
         values[name] = stored.values.reshape(own) if own else stored.item()
     task = Task(values["delta"], values["sigma"], read_prior(data))
+    if flow:
+        return task, SavedFlow(data.attrs["flow"])
     return task, read_network(data, values["alpha"], values["lam"])
 
 

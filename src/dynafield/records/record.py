@@ -10,11 +10,10 @@ import xarray as xr
 from jax.core import Tracer
 
 from dynafield.errors import FileError, InputError
-from dynafield.problem.networks import Network, TruncatedDiagonalNetwork
 from dynafield.problem.task import Task
 from dynafield.records import files
 from dynafield.records.axes import parameter_axes
-from dynafield.records.problems import add_problem, parameters, read_problem
+from dynafield.records.problems import add_problem, described, parameters, read_problem
 from dynafield.records.text import as_html, as_text, show
 
 __all__ = ["Record", "quantity"]
@@ -37,7 +36,7 @@ class Record:
     """A result for a task and a network, over the axes of their parameters."""
 
     task: Task
-    net: Network
+    net: Any
 
     title: ClassVar[str]
 
@@ -54,8 +53,7 @@ class Record:
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the parameter axes; () for one problem."""
-        arrays = (self.task.delta, self.task.sigma, self.net.alpha, self.net.lam)
-        return np.broadcast_shapes(*(np.shape(a) for a in arrays))
+        return np.broadcast_shapes(*(a.shape for a in parameters(self.task, self.net).values()))
 
     def to_xarray(self) -> xr.Dataset:
         """Everything as a labelled data set; parameters are coordinates."""
@@ -69,10 +67,15 @@ class Record:
         for field in dataclasses.fields(self):
             facts = field.metadata
             if "meaning" in facts and getattr(self, field.name) is not None:
-                dims = (*(axes if facts["swept"] else ()), *facts["over"])
                 values = np.asarray(getattr(self, field.name))
+                swept = axes if facts["swept"] else ()
+                dims = (*swept, *self.axes_of(facts["over"], values.ndim - len(swept)))
                 data[field.name] = (dims, values, {"long_name": facts["meaning"]})
         return add_problem(data, self.task, self.net).assign_attrs(self.facts())
+
+    def axes_of(self, over: tuple[str, ...], count: int) -> tuple[str, ...]:
+        """Names of the axes of a field that is over `over` and has so many."""
+        return over
 
     def facts(self) -> dict[str, Any]:
         """Fields that are neither problem nor numbers, as attributes of the data set."""
@@ -106,10 +109,10 @@ class Record:
 
     def rows(self) -> list[tuple[str, str, str]]:
         """What the result shows of itself: name, value, meaning."""
-        task, net = self.task, self.net
+        task = self.task
         problem = [
             ("task", f"δ={show(task.delta, 6)} σ={show(task.sigma, 6)} {task.prior}", ""),
-            ("network", f"α={show(net.alpha, 6)} λ={show(net.lam, 6)} depth {net.depth}{bound(net)}", ""),
+            ("network", described(self.net), ""),
         ]
         fields = [
             f
@@ -124,11 +127,6 @@ class Record:
 
     def _repr_html_(self) -> str:
         return as_html(f"{type(self).__name__}: {self.title}", self.rows())
-
-
-def bound(net: Network) -> str:
-    """What a truncated network adds to its description."""
-    return f" M={net.M:g}" if isinstance(net, TruncatedDiagonalNetwork) else ""
 
 
 def unwrap(values: np.ndarray) -> Any:

@@ -6,9 +6,11 @@ import numpy as np
 
 from dynafield.errors import InputError
 from dynafield.problem.checks import integer, one_real, real_vector, same_shape, untraced
+from dynafield.problem.flows import Flow
 from dynafield.problem.networks import Network
 from dynafield.problem.task import Task
 from dynafield.problem.trainers import Steps, Trainer, check_training
+from dynafield.simulation.flows import FlowPlan
 from dynafield.simulation.inputs import InputLaw, read_inputs
 from dynafield.simulation.targets import Draw, read_targets
 
@@ -54,16 +56,22 @@ def make_plan(
     coordinates: Any,
     residuals: Any,
     weights: Any,
-) -> Plan:
+) -> Plan | FlowPlan:
     """The arguments of `simulate`, checked."""
     check_training(task, net, trainer)
     for name, value in dict(delta=task.delta, sigma=task.sigma).items():
         if np.ndim(value):
             raise InputError(f"{name} must be one number in simulate (α and λ may be arrays), got {value!r}")
-    untraced(delta=task.delta, sigma=task.sigma, alpha=net.alpha, lam=net.lam)
+    untraced(delta=task.delta, sigma=task.sigma)
     if d is not None:
         d = integer("d", d, 1)
     law, n, d = read_inputs(inputs, float(task.delta), d)
+    if isinstance(net, Flow):
+        check_unused(start, coordinates, residuals, weights)
+        net.try_out(task)
+        times = read_times(t_max, t_eval, trainer)
+        return FlowPlan(task, net, (), n, d, law, *read_targets(targets, d), trainer, *times)
+    untraced(alpha=net.alpha, lam=net.lam)
     shape = same_shape(alpha=net.alpha, lam=net.lam)
     alpha, lam = (np.broadcast_to(np.asarray(x, float), shape).ravel() for x in (net.alpha, net.lam))
     chosen = np.zeros(0, int)
@@ -75,6 +83,16 @@ def make_plan(
         *read_times(t_max, t_eval, trainer), read_start(start, shape, d),
         chosen, bool(residuals), bool(weights),
     )  # fmt: skip
+
+
+def check_unused(start: Any, coordinates: Any, residuals: Any, weights: Any) -> None:
+    """InputError for arguments that a flow has no use for."""
+    if start is not None:
+        raise InputError("start must be None for a Flow, whose start is its theta0")
+    if np.size(coordinates) or residuals or weights:
+        raise InputError(
+            "coordinates, residuals and weights are for networks, and must not be given with a Flow"
+        )
 
 
 def read_times(t_max: Any, t_eval: Any, trainer: Trainer) -> tuple[np.ndarray, float]:

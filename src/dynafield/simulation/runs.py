@@ -13,31 +13,18 @@ from dynafield.records.record import quantity
 from dynafield.records.text import show
 from dynafield.records.timed import TimedRecord
 
-__all__ = ["Runs"]
+__all__ = ["CURVE", "Runs", "RunsRecord"]
 
 CURVE = ("run", "time")
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
-class Runs(TimedRecord):
-    """Finite networks trained on independent data sets: parameter axes, then runs, then times."""
+@dataclasses.dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class RunsRecord(TimedRecord):
+    """Models of finite size trained on independent data sets."""
 
-    title: ClassVar[str] = "finite networks"
-
-    train_error: Any = quantity("mean squared residual |Xw - y|²/n", over=CURVE)
-    test_error: Any = quantity("population error |w - w*|²/d + σ²", over=CURVE)
-    loss: Any = quantity("train_error/2 + λ(|u|² + |v|²)/(2d)", over=CURVE)
-    norm: Any = quantity("root mean square of w", over=CURVE)
-    w: Any = quantity("final weights", over=("run", "feature"))
     w_star: Any = quantity("targets", over=("run", "feature"), swept=False)
     run: Any = quantity("which of the runs asked for", False, over=("run",), swept=False)
     stopped_at: Any = quantity("time at which training failed, NaN where it did not", False, over=("run",))
-    coordinates: Any = quantity(
-        "weights of the chosen coordinates", over=(*CURVE, "coordinate"), optional=True
-    )
-    coordinate: Any = quantity("the chosen ones", False, over=("coordinate",), swept=False, optional=True)
-    residuals: Any = quantity("Xw - y", over=(*CURVE, "sample"), optional=True)
-    weights: Any = quantity("all weights at all times", over=(*CURVE, "feature"), optional=True)
     trainer: Trainer = GradientFlow()
     inputs: str = "gaussian"
     targets: str = "proportions"
@@ -104,7 +91,7 @@ class Runs(TimedRecord):
         """What the runs show of themselves."""
         told = super().rows()
         runs = f"{self.seeds} runs" + ("" if self.complete else f" of {self.asked} asked for")
-        given = "" if self.start == "alpha" else ", u(0) and v(0) given in place of α"
+        given = ", u(0) and v(0) given in place of α" if self.start == "given" else ""
         size = f"n={self.n} d={self.d} {self.inputs} inputs, targets {self.targets}{given}, {runs}"
         size += f", seed {self.seed}"
         told[2:2] = [("data", size, ""), ("trainer", repr(self.trainer), "")]
@@ -119,3 +106,22 @@ class Runs(TimedRecord):
         from dynafield.figures.simulation import draw_runs
 
         return draw_runs(self, ax)
+
+
+@dataclasses.dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class Runs(RunsRecord):
+    """Finite networks trained on independent data sets: parameter axes, then runs, then times."""
+
+    title: ClassVar[str] = "finite networks"
+
+    train_error: Any = quantity("mean squared residual |Xw - y|²/n", over=CURVE)
+    test_error: Any = quantity("population error |w - w*|²/d + σ²", over=CURVE)
+    loss: Any = quantity("train_error/2 + λ(|u|² + |v|²)/(2d)", over=CURVE)
+    norm: Any = quantity("root mean square of w", over=CURVE)
+    w: Any = quantity("final weights", over=("run", "feature"))
+    coordinates: Any = quantity(
+        "weights of the chosen coordinates", over=(*CURVE, "coordinate"), optional=True
+    )
+    coordinate: Any = quantity("the chosen ones", False, over=("coordinate",), swept=False, optional=True)
+    residuals: Any = quantity("Xw - y", over=(*CURVE, "sample"), optional=True)
+    weights: Any = quantity("all weights at all times", over=(*CURVE, "feature"), optional=True)

@@ -9,16 +9,20 @@ import numpy as np
 from dynafield.errors import SolveError
 from dynafield.numerics.threads import fitting_threads
 from dynafield.problem.checks import integer
+from dynafield.problem.flows import MEASURES, Flow
 from dynafield.problem.networks import Network
 from dynafield.problem.task import Task
 from dynafield.problem.trainers import SGD, GradientFlow, Steps, Trainer
 from dynafield.progress import Progress
+from dynafield.records.problems import described, parameters
 from dynafield.simulation.data import Data, Reduced, reduce_rows
 from dynafield.simulation.descent import descend
 from dynafield.simulation.flow import integrate
+from dynafield.simulation.flow_runs import FlowRuns
+from dynafield.simulation.flows import FlowPlan, FlowSeen, train_flow
 from dynafield.simulation.observables import Observables
 from dynafield.simulation.plan import Plan, make_plan
-from dynafield.simulation.runs import Runs
+from dynafield.simulation.runs import Runs, RunsRecord
 
 __all__ = ["simulate"]
 
@@ -28,7 +32,7 @@ LAZY = 0.3
 
 def simulate(
     task: Task,
-    net: Network,
+    net: Network | Flow,
     t_max: Any,
     d: int | None = None,
     seeds: int = 10,
@@ -44,7 +48,7 @@ def simulate(
     throw: bool = True,
     progress: bool | None = None,
     workers: int = 1,
-) -> Runs:
+) -> Any:
     r"""Train `seeds` networks of dimension `d` (500) on independent data sets of `task`.
 
     Arrays of α and λ are trained together, on the same data for each seed; δ and σ are one
@@ -55,7 +59,8 @@ def simulate(
     a function of (rng, n, d) with entries of mean 0 and variance 1/d, or a matrix; `targets`
     is "proportions" (every component of the prior in its exact share), "iid", or a vector;
     `start` is a pair of vectors u(0), v(0) in place of α. `coordinates` (a list of
-    indices), `residuals` and `weights` ask for more than the errors.
+    indices), `residuals` and `weights` ask for more than the errors. The result is a `Runs`; of a `Flow`
+    in place of the network, to which these four do not apply, a `FlowRuns`.
 
     A run that fails (gradient descent with too large a step) raises SolveError with the
     step; with `throw=False` its curves are NaN from there, `stopped_at` has the time and
@@ -63,13 +68,13 @@ def simulate(
     Ctrl-C returns the runs that have finished, with a warning. `workers` > 1 trains that many
     data sets at once, each in a process of its own.
     """
-    plan = make_plan(
+    plan: Any = make_plan(
         task, net, t_max, d, t_eval, trainer, inputs, targets, start, coordinates, residuals, weights
     )
     count, seed = integer("seeds", seeds, 1), integer("seed", seed, 0)
     workers = min(count, integer("workers", workers, 1))
     finished = train_all(plan, count, seed, workers, throw, Progress("training", float(count), progress))
-    runs = collect(plan, finished, count, seed)
+    runs = (collect_flow if isinstance(net, Flow) else collect)(plan, finished, count, seed)
     if throw:
         check_finished(runs)
     if not runs.complete:
@@ -78,10 +83,10 @@ def simulate(
 
 
 def train_all(
-    plan: Plan, count: int, seed: int, workers: int, throw: bool, progress: Progress
-) -> dict[int, Observables]:
+    plan: Any, count: int, seed: int, workers: int, throw: bool, progress: Progress
+) -> dict[int, Any]:
     """All runs by their numbers; after Ctrl-C those that have finished, after a failure those before it."""
-    finished: dict[int, Observables] = {}
+    finished: dict[int, Any] = {}
     runs = at_once(plan, count, seed, workers) if workers > 1 else in_turn(plan, count, seed, progress)
     with progress:
         try:
@@ -103,16 +108,16 @@ def show(progress: Progress, done: float) -> None:
     progress.show(done, f"{int(done)}/{progress.count:.0f} runs")
 
 
-Numbered = Generator[tuple[int, Observables], None, None]
+Numbered = Generator[tuple[int, Any], None, None]
 
 
-def in_turn(plan: Plan, count: int, seed: int, progress: Progress) -> Numbered:
+def in_turn(plan: Any, count: int, seed: int, progress: Progress) -> Numbered:
     """The runs one after the other."""
     for run in range(count):
         yield run, train(plan, seed, run, lambda share, run=run: show(progress, run + share))
 
 
-def at_once(plan: Plan, count: int, seed: int, workers: int) -> Numbered:
+def at_once(plan: Any, count: int, seed: int, workers: int) -> Numbered:
     """The runs in several processes, as they finish; the processes stay ready for further calls."""
     from joblib import Parallel, delayed
 
@@ -126,12 +131,19 @@ def at_once(plan: Plan, count: int, seed: int, workers: int) -> Numbered:
             runs.close()
 
 
-def numbered(plan: Plan, seed: int, run: int) -> tuple[int, Observables]:
+def numbered(plan: Any, seed: int, run: int) -> tuple[int, Any]:
     """A run with its number."""
     return run, train(plan, seed, run, lambda share: None)
 
 
-def train(plan: Plan, seed: int, run: int, report: Callable[[float], None]) -> Observables:
+def train(plan: Any, seed: int, run: int, report: Callable[[float], None]) -> Any:
+    """One data set, and the flow or every network of the sweep trained on it."""
+    if isinstance(plan, FlowPlan):
+        return train_flow(plan, seed, run, report)
+    return train_networks(plan, seed, run, report)
+
+
+def train_networks(plan: Plan, seed: int, run: int, report: Callable[[float], None]) -> Observables:
     """One data set, and every network of the sweep trained on it."""
     with fitting_threads(plan.n * plan.d):
         data = draw_data(plan, seed, run)
@@ -221,16 +233,43 @@ def collect(plan: Plan, finished: dict[int, Observables], asked: int, seed: int)
     )
 
 
-def check_finished(runs: Runs) -> None:
+def collect_flow(plan: FlowPlan, finished: dict[int, FlowSeen], asked: int, seed: int) -> FlowRuns:
+    """The runs of a flow as one result."""
+    order = sorted(finished)
+    runs = [finished[run] for run in order]
+    names = ("overlap", "norm", "theta", "w_star", "stopped_at")
+    return FlowRuns(
+        plan.task,
+        plan.net,
+        t=plan.t,
+        run=np.array(order),
+        **{name: np.stack([one.curves[name] for one in runs]) for name in MEASURES},
+        **{name: np.stack([getattr(one, name) for one in runs]) for name in names},
+        trainer=plan.trainer,
+        inputs=plan.law.name,
+        targets=plan.targets,
+        start="theta0",
+        n=plan.n,
+        seed=seed,
+        asked=asked,
+    )
+
+
+def check_finished(runs: RunsRecord) -> None:
     """SolveError naming the first network that failed."""
     bad = np.argwhere(np.isfinite(runs.stopped_at))
     if not len(bad):
         return
     *index, run = (int(i) for i in bad[0])
-    alpha, lam = (np.broadcast_to(x, runs.shape)[tuple(index)] for x in (runs.net.alpha, runs.net.lam))
+    given = parameters(runs.task, runs.net)
+    which = ", ".join(
+        f"{name}={np.broadcast_to(given[name], runs.shape)[tuple(index)]:g}"
+        for name in ("alpha", "lam")
+        if name in given
+    )
     t = float(runs.stopped_at[tuple(bad[0])])
     share = f"{len(bad)} of {np.size(runs.stopped_at)} networks so far"
-    where = f"at alpha={alpha:g}, lam={lam:g}, run {runs.run[run]} ({share})"
+    where = f"at {which or described(runs.net)}, run {runs.run[run]} ({share})"
     if isinstance(runs.trainer, Steps):
         step = runs.trainer.step
         raise SolveError(

@@ -7,13 +7,12 @@ from typing import Any, ClassVar
 import numpy as np
 import xarray as xr
 
-from dynafield.dmft.curves import Curves
 from dynafield.dmft.solve import solve
+from dynafield.problem.flows import Flow
 from dynafield.problem.networks import Network
 from dynafield.problem.task import Task
 from dynafield.problem.trainers import GradientFlow, Trainer
 from dynafield.records import files
-from dynafield.simulation.runs import Runs
 from dynafield.simulation.simulate import simulate
 
 __all__ = ["Comparison", "compare"]
@@ -23,8 +22,8 @@ __all__ = ["Comparison", "compare"]
 class Comparison:
     """Learning curves of theory and of finite networks for the same task and network."""
 
-    curves: Curves
-    runs: Runs
+    curves: Any
+    runs: Any
 
     title: ClassVar[str] = "theory over finite networks"
 
@@ -90,7 +89,7 @@ class Comparison:
 
 def compare(
     task: Task,
-    net: Network,
+    net: Network | Flow,
     t_max: Any,
     d: int = 500,
     seeds: int = 10,

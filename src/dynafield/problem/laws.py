@@ -1,0 +1,118 @@
+"""Laws of a row's start and of its own randomness, all made of standard normals."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Float
+from scipy.special import ndtr, ndtri
+
+from dynafield.errors import InputError
+from dynafield.problem.checks import integer
+from dynafield.problem.priors import Components, Prior
+
+__all__ = ["OPEN", "FromNormals", "RowLaw", "quantile", "start_law", "z_law"]
+
+OPEN = 2.0**-54
+"""Uniform numbers are kept so far from 0 and 1."""
+
+
+@dataclasses.dataclass(frozen=True)
+class FromNormals:
+    """A law by a function of `count` standard normals, for one row, in jax.numpy.
+
+    For `theta0` the function takes (w_star, normals), for `z` (normals). It returns a number or a vector.
+    """
+
+    function: Any
+    count: Any = 1
+
+    def __post_init__(self):
+        if not callable(self.function):
+            raise InputError(f"function must be a function of standard normals, got {self.function!r}")
+        integer("count", self.count, 0, 1000)
+
+
+@dataclasses.dataclass(frozen=True)
+class RowLaw:
+    """Shape of a row, standard normals it takes, and the function of many of them."""
+
+    shape: tuple[int, ...]
+    normals: int
+    rows: Callable[..., Any]
+
+
+def quantile(components: Components, uniform: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+    """A mixture's draw by one uniform number: which component, and where in it."""
+    weight, mean, std = components
+    edges = np.concatenate([[0.0], np.cumsum(weight)])
+    which = np.clip(np.searchsorted(edges, uniform, side="right") - 1, 0, len(weight) - 1)
+    inside = np.clip((uniform - edges[which]) / weight[which], OPEN, 1 - OPEN)
+    return mean[which] + std[which] * ndtri(inside)
+
+
+def start_law(theta0: Any) -> RowLaw:
+    """The start of a coordinate, or InputError."""
+    if isinstance(theta0, FromNormals):
+        return own_function("theta0", theta0, "w_star, normals", 0.0)
+    allowed = "a number, a prior, a list of these, or FromNormals(function of (w_star, normals), count)"
+    return entries("theta0", theta0, allowed, constants=True)
+
+
+def z_law(z: Any) -> RowLaw:
+    """The own randomness of a datum, or InputError."""
+    if z is None:
+        return RowLaw((), 0, lambda normals, *_: np.zeros(len(normals)))
+    if isinstance(z, FromNormals):
+        return own_function("z", z, "normals")
+    allowed = (
+        "a law: None, a prior, a list of priors, or FromNormals(function of normals, count). "
+        "What depends on the inputs, like labels, must be made in ell, of datum.f_star and datum.xi"
+    )
+    return entries("z", z, allowed, constants=False)
+
+
+def own_function(name: str, law: FromNormals, arguments: str, *first: float) -> RowLaw:
+    """The law of a user's function."""
+    normals = jax.ShapeDtypeStruct((law.count,), float)
+    try:
+        shape = tuple(jax.eval_shape(law.function, *first, normals).shape)
+    except Exception as error:
+        raise InputError(
+            f"{name} must be a function of ({arguments}) with {law.count} normals, in jax.numpy, "
+            f"which returns a number or a vector: {type(error).__name__}: {error}"
+        ) from error
+    if len(shape) > 1:
+        raise InputError(f"{name} must return a number or a vector, got shape {shape}")
+
+    def rows(normals: np.ndarray, *others: np.ndarray) -> np.ndarray:
+        given = (*others[: len(first)], np.asarray(normals))
+        return np.asarray(jax.vmap(law.function)(*given), float)
+
+    return RowLaw(shape, law.count, rows)
+
+
+def entries(name: str, given: Any, allowed: str, constants: bool) -> RowLaw:
+    """Independent entries, each a number or a prior."""
+    single = isinstance(given, Prior) or np.ndim(given) == 0
+    several: Any = given
+    listed: list[Any] = [given] if single else list(several) if np.ndim(several) == 1 else []
+    kinds = (Prior, int, float, np.floating, np.integer) if constants else (Prior,)
+    wrong = not listed or any(isinstance(one, bool) for one in listed)
+    if wrong or not all(isinstance(one, kinds) for one in listed):
+        raise InputError(f"{name} must be {allowed}, got {given!r}")
+    random = [k for k, one in enumerate(listed) if isinstance(one, Prior)]
+    fixed = np.array([0.0 if isinstance(one, Prior) else float(one) for one in listed])
+    if not np.all(np.isfinite(fixed)):
+        raise InputError(f"{name} must be finite, got {given!r}")
+
+    def rows(normals: np.ndarray, *_: np.ndarray) -> np.ndarray:
+        drawn = np.tile(fixed, (len(normals), 1))
+        for place, k in enumerate(random):
+            uniform = np.clip(ndtr(np.asarray(normals)[:, place]), OPEN, 1 - OPEN)
+            drawn[:, k] = quantile(listed[k].components, uniform)
+        return drawn[:, 0] if single else drawn
+
+    return RowLaw(() if single else (len(listed),), len(random), rows)

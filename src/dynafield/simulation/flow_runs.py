@@ -1,0 +1,29 @@
+"""Training runs of finite versions of a flow, as a result."""
+
+import dataclasses
+from typing import Any, ClassVar
+
+from dynafield.records.flows import dropped
+from dynafield.records.record import quantity
+from dynafield.simulation.runs import CURVE, RunsRecord
+
+__all__ = ["FlowRuns"]
+
+
+@dataclasses.dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class FlowRuns(RunsRecord):
+    """Finite flows trained on independent data sets: runs, then channels, then times."""
+
+    title: ClassVar[str] = "finite versions of a flow"
+
+    train_loss: Any = quantity("mean loss on the training data", over=CURVE)
+    train_error: Any = quantity("mean error on the training data", over=CURVE)
+    test_loss: Any = quantity("mean loss on fresh Gaussian data", over=CURVE)
+    test_error: Any = quantity("mean error on fresh Gaussian data", over=CURVE)
+    overlap: Any = quantity("cosine between w and the teacher", over=("run", "channel", "time"))
+    norm: Any = quantity("root mean square of w", over=("run", "channel", "time"))
+    theta: Any = quantity("final θ", over=("run", "feature", "state"))
+
+    def axes_of(self, over: tuple[str, ...], count: int) -> tuple[str, ...]:
+        """Axes without channels and entries where these are numbers."""
+        return dropped(over, count)

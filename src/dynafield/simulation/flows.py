@@ -1,0 +1,240 @@
+r"""Finite versions of a flow: d coordinates and n data, trained as one [eq:flow_general]."""
+
+import dataclasses
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import diffrax
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+from scipy.special import ndtri
+from scipy.stats import qmc
+
+from dynafield.problem.flows import MEASURES, Datum, Flow
+from dynafield.problem.task import Task
+from dynafield.problem.trainers import DIVERGED, SGD, GradientFlow, Steps, Trainer
+from dynafield.simulation.inputs import InputLaw
+from dynafield.simulation.targets import Draw
+
+__all__ = ["FlowPlan", "FlowSeen", "train_flow"]
+
+FRESH = 2**14
+"""Points for averages over fresh data."""
+STEPS = 100_000
+"""Steps of the integrator between two times at most."""
+
+
+class FlowPlan(NamedTuple):
+    """Everything a run needs but its seed."""
+
+    task: Task
+    net: Flow
+    shape: tuple[int, ...]
+    n: int
+    d: int
+    law: InputLaw
+    targets: str
+    draw: Draw
+    trainer: Trainer
+    t: np.ndarray
+    end: float
+
+
+@dataclasses.dataclass
+class FlowSeen:
+    """What is kept of one run: curves over times, NaN where training did not get."""
+
+    curves: dict[str, np.ndarray]
+    overlap: np.ndarray
+    norm: np.ndarray
+    theta: np.ndarray
+    w_star: np.ndarray
+    stopped_at: np.ndarray
+
+
+class Finite(NamedTuple):
+    """Data of one run."""
+
+    X: Float[jax.Array, "n d"]
+    datum: Datum
+
+
+def train_flow(plan: FlowPlan, seed: int, run: int, report: Callable[[float], None]) -> FlowSeen:
+    """One data set, and the flow trained on it."""
+    flow, streams = plan.net, np.random.default_rng([seed, run]).spawn(6)
+    X = plan.law.draw(streams[0], plan.n, plan.d)
+    w_star = plan.draw(plan.task.prior, plan.d, streams[1])
+    xi = float(plan.task.sigma) * streams[2].standard_normal(plan.n)
+    own = flow.own.rows(streams[3].standard_normal((plan.n, flow.own.normals)))
+    theta = flow.start.rows(streams[4].standard_normal((plan.d, flow.start.normals)), w_star)
+    data = Finite(jnp.array(X), Datum(jnp.array(X @ w_star), jnp.array(xi), jnp.array(own)))
+    fresh = fresh_normals(flow)
+    seen = blank(plan, w_star)
+    state = Moving(jnp.array(theta, float), jnp.zeros_like(jnp.array(theta, float)), jnp.zeros(()))
+    first = float(scale(flow, data, state.theta))
+    times = plan.t if plan.t[-1] >= plan.end * (1 - 1e-12) else np.append(plan.t, plan.end)
+    last, key = 0.0, jax.random.key(int(streams[5].integers(2**31)))
+    for k, t in enumerate(times):
+        state, sound = advance(plan, data, state, last, float(t), first, key)
+        if not sound:
+            seen.stopped_at[...] = float(state.failed) if isinstance(plan.trainer, Steps) else last
+            return seen
+        last = float(t)
+        if k < len(plan.t):
+            take(plan, data, fresh, w_star, state.theta, float(t), k, seen)
+        report(t / times[-1])
+    seen.theta[...] = np.asarray(state.theta)
+    return seen
+
+
+class Moving(NamedTuple):
+    """State of a run: θ, its last move, and the time at which it failed (0: not)."""
+
+    theta: Any
+    move: Any
+    failed: Any
+
+
+def blank(plan: FlowPlan, w_star: np.ndarray) -> FlowSeen:
+    """Nothing seen yet."""
+    times, flow = len(plan.t), plan.net
+    channels = np.full((*flow.channels, times), np.nan)
+    curves = {name: np.full(times, np.nan) for name in MEASURES}
+    theta = np.full((plan.d, *flow.start.shape), np.nan)
+    return FlowSeen(curves, channels, channels.copy(), theta, w_star, np.array(np.nan))
+
+
+def force(flow: Flow, data: Finite, theta: Any, t: Any, weight: Any = None) -> Any:
+    """g = Xᵀℓ/δ, each datum by its weight."""
+    n, d = data.X.shape
+    f = jnp.tensordot(data.X, jax.vmap(flow.weight, in_axes=(0, None))(theta, t), 1)
+    ell = jax.vmap(flow.push, in_axes=(0, 0, None))(f, data.datum, t)
+    if weight is not None:
+        ell = ell * weight.reshape(-1, *[1] * (ell.ndim - 1))
+    return jnp.tensordot(data.X.T, ell, 1) * (d / n)
+
+
+def speed(flow: Flow, data: Finite, theta: Any, t: Any, weight: Any = None) -> Any:
+    """p(g, θ) of all coordinates."""
+    return jax.vmap(flow.move, in_axes=(0, 0, None))(force(flow, data, theta, t, weight), theta, t)
+
+
+@partial(jax.jit, static_argnums=0)
+def scale(flow: Flow, data: Finite, theta: Any, t: Any = 0.0) -> Any:
+    """1 + mean square of ℓ and θ, by which divergence is told."""
+    f = jnp.tensordot(data.X, jax.vmap(flow.weight, in_axes=(0, None))(theta, t), 1)
+    ell = jax.vmap(flow.push, in_axes=(0, 0, None))(f, data.datum, t)
+    return jnp.mean(ell**2) + jnp.mean(theta**2)
+
+
+def advance(
+    plan: FlowPlan, data: Finite, state: Moving, start: float, end: float, first: float, key: Any
+) -> tuple[Moving, bool]:
+    """The state at `end`, and whether it was reached."""
+    if end <= start:
+        return state, True
+    trainer = plan.trainer
+    if isinstance(trainer, GradientFlow):
+        theta, sound = integrate(plan.net, data, state.theta, start, end, trainer.tol)
+        return state._replace(theta=theta), bool(sound)
+    steps = trainer.number("t_eval", np.array([start, end]))
+    batch = max(1, round(trainer.fraction * plan.n)) if isinstance(trainer, SGD) else plan.n
+    constants = jnp.array([trainer.step, trainer.inertia, DIVERGED * first])
+    state = descend(plan.net, batch, data, state, constants, int(steps[0]), int(steps[1]), key)
+    return state, bool(state.failed == 0)
+
+
+@partial(jax.jit, static_argnums=0)
+def integrate(flow: Flow, data: Finite, theta: Any, start: Any, end: Any, tol: Any) -> tuple[Any, Any]:
+    """Gradient flow from one time to another, and whether it got there."""
+    term = diffrax.ODETerm(lambda t, y, args: speed(flow, data, y, t))
+    control = diffrax.PIDController(rtol=tol, atol=tol * (1e-3 + jnp.sqrt(jnp.mean(theta**2))))
+    result = diffrax.diffeqsolve(
+        term,
+        diffrax.Tsit5(),
+        start,
+        end,
+        None,
+        theta,
+        stepsize_controller=control,
+        max_steps=STEPS,
+        throw=False,
+    )
+    reached: Any = result.ys
+    return reached[0], (result.result == diffrax.RESULTS.successful) & jnp.all(jnp.isfinite(reached[0]))
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def descend(
+    flow: Flow, batch: int, data: Finite, state: Moving, constants: Any, start: Any, end: Any, key: Any
+) -> Moving:
+    """Steps number start + 1 to end; after a failure none."""
+    n = len(data.X)
+    step, inertia, largest = constants
+
+    def take_step(k, state):
+        weight = None
+        if batch < n:
+            order = jax.random.permutation(jax.random.fold_in(key, k), n)
+            weight = jnp.zeros(n).at[order[:batch]].set(n / batch)
+        move = step * speed(flow, data, state.theta, k * step, weight) + inertia * state.move
+        theta = state.theta + move
+        size = scale(flow, data, theta, (k + 1) * step)
+        fine = (state.failed == 0) & jnp.isfinite(size) & (size < largest)
+        failed = jnp.where(fine | (state.failed > 0), state.failed, (k + 1) * step)
+        return Moving(jnp.where(fine, theta, state.theta), jnp.where(fine, move, state.move), failed)
+
+    return jax.lax.fori_loop(start, end, take_step, state)
+
+
+def fresh_normals(flow: Flow) -> Float[np.ndarray, "m k"]:
+    """Normals of fresh data, with exact first and second moments: f, f*, ξ and what z takes."""
+    dims = flow.outputs + 2 + flow.own.normals
+    points = qmc.Sobol(dims, rng=np.random.default_rng(0)).random(FRESH)
+    normals = ndtri(np.clip(points, 2.0**-54, 1 - 2.0**-54))
+    normals -= np.mean(normals, axis=0)
+    return np.linalg.solve(np.linalg.cholesky(normals.T @ normals / FRESH), normals.T).T
+
+
+def take(
+    plan: FlowPlan, data: Finite, fresh: np.ndarray, w_star: np.ndarray, theta: Any, t: float, k: int,
+    seen: FlowSeen,
+) -> None:  # fmt: skip
+    """Everything that is kept at a time."""
+    flow, c = plan.net, plan.net.outputs
+    train, w = on_training_data(flow, data, theta, t)
+    weights = np.asarray(w).reshape(plan.d, c)
+    both = np.column_stack([w_star, weights])
+    values, vectors = np.linalg.eigh(both.T @ both / plan.d)
+    # f* by the first normal alone, so that f given f* needs no more of it
+    factor = np.linalg.qr((vectors * np.sqrt(np.maximum(values, 0.0))).T)[1].T
+    outputs = fresh[:, : c + 1] @ factor.T
+    xi, own = float(plan.task.sigma) * fresh[:, c + 1], flow.own.rows(fresh[:, c + 2 :])
+    f = outputs[:, 1:].reshape(FRESH, *flow.channels)
+    test = on_fresh_data(flow, f, Datum(outputs[:, 0], xi, own), t)
+    values = [*np.asarray(train), *np.asarray(test)]
+    for name, value in zip(MEASURES, values, strict=True):
+        seen.curves[name][k] = value
+    size = np.sqrt(np.mean(weights**2, axis=0))
+    rho = np.sqrt(np.mean(w_star**2))
+    along = np.mean(weights * w_star[:, None], axis=0)
+    whole = size * rho
+    cosine = np.divide(along, whole, out=np.zeros_like(along), where=whole > 0)
+    seen.norm[..., k], seen.overlap[..., k] = size.reshape(flow.channels), cosine.reshape(flow.channels)
+
+
+@partial(jax.jit, static_argnums=0)
+def on_training_data(flow: Flow, data: Finite, theta: Any, t: Any) -> tuple[Any, Any]:
+    """Mean loss and error, and w."""
+    w = jax.vmap(flow.weight, in_axes=(0, None))(theta, t)
+    seen = jax.vmap(flow.measures, in_axes=(0, 0, None))(jnp.tensordot(data.X, w, 1), data.datum, t)
+    return jnp.mean(seen, axis=0), w
+
+
+@partial(jax.jit, static_argnums=0)
+def on_fresh_data(flow: Flow, f: Any, datum: Datum, t: Any) -> Any:
+    """Mean loss and error on data that were not trained on."""
+    return jnp.mean(jax.vmap(flow.measures, in_axes=(0, 0, None))(f, datum, t), axis=0)

@@ -1,0 +1,275 @@
+"""General flows: closed forms, the specialized solver, two ways to the same answer, finite models."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import dynafield as df
+from dynafield.numerics.spectra import MarchenkoPastur
+
+SPARSE = df.Task(0.5, 0.1, df.Bernoulli(0.1))
+LABELS = df.Task(2.0, 0.5, df.Gaussian(1.0))
+CURVES = ("train_loss", "train_error", "test_loss", "test_error")
+
+
+def agree(curves, t, other, errors, share=3.0, tol=0.0):
+    """Distance of curves at t from other values, in units of both estimated errors, all below `share`."""
+    at = curves.at(t)
+    for name, value in other.items():
+        error = np.hypot(getattr(at, f"{name}_se"), errors.get(name, 0.0)) + tol
+        gap = np.abs(getattr(at, name) - value)
+        assert np.all(gap <= share * error + 1e-12), (name, np.max(gap / error))
+
+
+@pytest.fixture(scope="module")
+def regression():
+    """Linear regression: no weight decay, from zero."""
+    return df.solve(SPARSE, df.ridge_flow(), 20.0, tol=2e-3)
+
+
+def test_linear_regression_is_the_lazy_network(regression):
+    """At α = 1 the tangent model of a network of depth 2 is linear regression: Marchenko–Pastur averages."""
+    t = np.array([0.1, 0.5, 2.0, 8.0, 20.0])
+    exact = df.lazy_curves(SPARSE, df.DiagonalNetwork(1.0), t)
+    values = {"train_error": exact.train_error, "test_error": exact.test_error}
+    agree(regression, t, values, {})
+    at = regression.at(t)
+    for name, value in values.items():
+        assert np.max(np.abs(getattr(at, name) - value)) < 2e-3 * 0.11
+    np.testing.assert_allclose(regression.train_loss, regression.train_error / 2, rtol=1e-12)
+    kernel = df.lazy_curves(SPARSE, df.DiagonalNetwork(1.0), regression.t)
+    assert np.max(np.abs(regression.C_ell - kernel.C_f)) < 4e-3 * 0.11
+    overlap = 0.1 - regression.overlap * regression.norm * np.sqrt(0.1)  # E[w*(w* - w)] = ρ² ∫ e^{-xt}
+    law = MarchenkoPastur(0.5)
+    decay = [0.1 * law.average(lambda x, s=s: np.exp(-x * s)) for s in regression.t]
+    assert np.max(np.abs(overlap - decay)) < 2e-3 * 0.11
+
+
+def test_ridge_regression_at_long_times():
+    lam, law = 0.3, MarchenkoPastur(0.5)
+    curves = df.solve(SPARSE, df.ridge_flow(lam), 40.0, tol=2e-3)
+    bias = law.average(lambda x: (lam / (x + lam)) ** 2)
+    variance = law.average(lambda x: x / (x + lam) ** 2)
+    exact = 0.1 * bias + 0.01 / 0.5 * variance + 0.01
+    assert curves.test_error[-1] == pytest.approx(exact, abs=2e-3 * 0.11)
+    assert abs(curves.test_error[-1] - exact) < 3 * curves.test_error_se[-1]
+
+
+@pytest.mark.parametrize("sides", ["closed", "sampled"])
+@pytest.mark.parametrize("trainer", [df.GradientFlow(), df.HeavyBall(0.25, 0.5)])
+def test_diagonal_networks_agree_with_the_specialized_solver(sides, trainer):
+    """The closed and the sampled side of the data, which is the heuristic form of the theory."""
+    net = df.DiagonalNetwork(0.6, 0.05)
+    special = df.solve(SPARSE, net, 10.0, tol=2e-3, trainer=trainer)
+    flow = df.diagonal_flow(net, None if sides == "closed" else False)
+    general = df.solve(SPARSE, flow, 10.0, tol=2e-3, trainer=trainer, seed=1)
+    t = np.array([0.5, 1.0, 2.0, 5.0, 10.0])
+    at = special.at(t)
+    values = {name: getattr(at, name) for name in ("train_error", "test_error")}
+    agree(general, t, values, {name: getattr(at, f"{name}_se") for name in values})
+    for name, value in values.items():
+        assert np.max(np.abs(getattr(general.at(t), name) - value)) < 4e-3 * 0.11
+
+
+def test_mini_batches_agree_with_their_closed_form():
+    net, trainer = df.DiagonalNetwork(0.6), df.SGD(0.5, 0.4)
+    special = df.solve(SPARSE, net, 10.0, tol=5e-3, trainer=trainer)
+    general = df.solve(SPARSE, df.diagonal_flow(net), 10.0, tol=1e-2, trainer=trainer, seed=1)
+    for name in ("train_error", "test_error"):
+        gap = np.abs(getattr(general, name) - getattr(special, name))
+        error = np.hypot(getattr(general, f"{name}_se"), getattr(special, f"{name}_se"))
+        assert np.mean(gap <= 3 * error + 1e-12) > 0.9
+        assert np.max(gap) < 1.5e-2 * 0.11
+
+
+GRID = [0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0]
+
+
+def test_truncation_is_not_felt_inside_it():
+    plain, cut = (
+        df.solve(SPARSE, df.diagonal_flow(net), 3.0, tol=1e-2, grid=GRID, paths=512)
+        for net in (df.DiagonalNetwork(0.5), df.TruncatedDiagonalNetwork(0.5, M=30.0))
+    )
+    np.testing.assert_allclose(cut.test_error, plain.test_error, rtol=1e-10)
+    tight = df.diagonal_flow(df.TruncatedDiagonalNetwork(0.5, M=0.6))
+    felt = df.solve(SPARSE, tight, 3.0, tol=1e-2, grid=GRID, paths=512)
+    assert np.max(np.abs(felt.test_error - plain.test_error)) > 1e-3
+
+
+def test_stein_and_differentiation_agree():
+    """The response to the teacher by either way, for labels that can be differentiated."""
+
+    def flow(differentiable):
+        return df.Flow(
+            w=lambda theta: theta,
+            ell=lambda f, datum: jnp.tanh(f - jnp.tanh(datum.f_star) - datum.xi),
+            p=lambda g, theta: -g,
+            theta0=0.0,
+            differentiable=differentiable,
+        )
+
+    trainer = df.GradientDescent(0.5)
+    stein, slope = (
+        df.solve(LABELS, flow(d), 5.0, tol=1e-2, trainer=trainer, paths=4096) for d in (False, True)
+    )
+    for name in CURVES:
+        gap = np.abs(getattr(stein, name) - getattr(slope, name))
+        error = np.hypot(getattr(stein, f"{name}_se"), getattr(slope, f"{name}_se"))
+        assert np.all(gap <= 4 * error + 1e-12), name
+        assert np.max(gap) < 2e-3 * getattr(stein, name)[0]
+
+
+def test_channels_do_not_mix_unless_told_to():
+    """Two copies of linear regression, the second twice as fast."""
+    pair = df.Flow(
+        w=lambda theta: theta,
+        ell=lambda f, datum: f - datum.f_star - datum.xi,
+        p=lambda g, theta: -g * jnp.array([1.0, 2.0]),
+        theta0=[0.0, 0.0],
+    )
+    curves = df.solve(SPARSE, pair, 3.0, tol=5e-3, trainer=df.GradientDescent(0.15))
+    assert curves.overlap.shape == (2, 21)
+    assert curves.C_w.shape == (2, 21, 2, 21)
+    slow = df.solve(SPARSE, df.ridge_flow(), 3.0, tol=5e-3, trainer=df.GradientDescent(0.15))
+    fast = df.solve(SPARSE, df.ridge_flow(), 6.0, tol=5e-3, trainer=df.GradientDescent(0.3))
+    for k, one in enumerate((slow, fast)):
+        assert np.max(np.abs(curves.norm[k] - one.norm)) < 5e-3 * np.sqrt(0.1)
+        assert np.max(np.abs(curves.overlap[k, 1:] - one.overlap[1:])) < 5e-3
+    np.testing.assert_allclose(curves.train_error, slow.train_error + fast.train_error, atol=1e-2 * 0.22)
+
+
+def test_functions_of_time(regression):
+    """A rate 1/(1 + t) is linear regression in the time log(1 + t)."""
+    flow = df.Flow(
+        w=lambda theta: theta,
+        ell=lambda f, datum: f - datum.f_star - datum.xi,
+        p=lambda g, theta, t: -g / (1.0 + t),
+        theta0=0.0,
+    )
+    curves = df.solve(SPARSE, flow, 20.0, tol=2e-3, seed=3)
+    t = np.array([0.5, 2.0, 8.0, 20.0])
+    same = regression.at(np.log1p(t))
+    values = {name: getattr(same, name) for name in ("train_error", "test_error")}
+    agree(curves, t, values, {name: getattr(same, f"{name}_se") for name in values}, share=4.0)
+
+
+def test_no_teacher_and_a_random_start():
+    """Nothing but noise to fit: w from N(0, 1), closed form by Marchenko–Pastur averages."""
+    task, law = df.Task(2.0, 0.5, df.Discrete([0.0], [1.0])), MarchenkoPastur(2.0)
+    curves = df.solve(task, df.ridge_flow(theta0=df.Gaussian(1.0)), 4.0, tol=5e-3)
+    t = np.array([0.0, 0.5, 1.0, 4.0])
+    start = np.array([law.average(lambda x, s=s: np.exp(-2 * x * s)) for s in t])
+    noise = np.array([law.average(lambda x, s=s: (1 - np.exp(-x * s)) ** 2 / x) for s in t])
+    exact = start + 0.25 / 2.0 * noise + 0.25
+    assert np.max(np.abs(curves.at(t).test_error - exact)) < 5e-3 * 1.25
+    agree(curves, t, {"test_error": exact}, {}, tol=1e-4)
+    assert np.all(curves.overlap == 0)
+
+
+def test_a_flow_that_blows_up_says_when():
+    flow = df.Flow(
+        w=lambda theta: theta, ell=lambda f, datum: f - datum.f_star, p=lambda g, theta: theta**2, theta0=1.0
+    )
+    with pytest.raises(df.SolveError, match=r"beyond t=(0\.9|1\.0)"):
+        df.solve(SPARSE, flow, 3.0, tol=1e-2, paths=64)
+    early = df.solve(SPARSE, flow, 3.0, tol=1e-2, paths=64, throw=False)
+    assert not early.complete
+    assert 0.5 < early.t[-1] < 1.01
+    trainer = df.GradientDescent(0.1)
+    with pytest.raises(df.SolveError, match=r"blew up in step 1[0-9] "):
+        df.solve(SPARSE, flow, 3.0, tol=1e-2, trainer=trainer)
+    with pytest.raises(df.SolveError, match=r"could not be followed beyond|diverged"):
+        df.simulate(SPARSE, flow, 3.0, d=50, seeds=1)
+
+
+@pytest.fixture(scope="module")
+def logistic():
+    """Fifteen steps of logistic regression, in theory and in finite models."""
+    trainer = df.GradientDescent(1.0)
+    return df.compare(LABELS, df.logistic_flow(0.05), 15.0, d=800, seeds=8, tol=5e-3, trainer=trainer)
+
+
+def test_logistic_regression_in_finite_models(logistic):
+    """Within 4 standard errors and a bias of order 1/d."""
+    for name in CURVES:
+        gap, error = logistic.difference(name), logistic.standard_error(name)
+        assert np.all(np.abs(gap) < 4 * error + 2.0 * logistic.runs.mean(name)[0] / 800), name
+    at = logistic.curves.overlap[np.round(logistic.t).astype(int)]
+    spread = 4 * np.std(logistic.runs.overlap, axis=0) / np.sqrt(8) + 2 / 800
+    assert np.all(np.abs(np.mean(logistic.runs.overlap, axis=0) - at) < spread)
+
+
+def test_observables_and_laws(logistic):
+    curves = logistic.curves
+    t = curves.t[-1]
+    square, error = curves.observable(lambda theta, w_star: theta**2, t)
+    assert abs(square - curves.norm[-1] ** 2) < 4 * error + 1e-3
+    loss, error = curves.data_observable(
+        lambda f, datum: jnp.where(f * (datum.f_star + datum.xi) > 0, 0.0, 1.0), t
+    )
+    assert abs(loss - curves.train_error[-1]) < 4 * error + 1e-3
+    theta, w_star = curves.law(t).sample(4000, seed=1)
+    cosine = np.mean(theta * w_star) / np.sqrt(np.mean(theta**2) * np.mean(w_star**2))
+    assert cosine == pytest.approx(curves.overlap[-1], abs=4 / np.sqrt(4000))
+    f, datum = curves.data_law(t).sample(4000, seed=1)
+    assert np.std(datum.f_star) == pytest.approx(1.0, abs=4 / np.sqrt(8000))
+    assert f.shape == (4000,)
+
+
+def test_results_are_saved_and_drawn(logistic, tmp_path):
+    for result in (logistic.curves, logistic.runs):
+        again = df.load(result.save(tmp_path / "flow.nc"))
+        assert type(again) is type(result)
+        assert again.net.name == "logistic regression, λ=0.05"
+        np.testing.assert_array_equal(again.test_error, result.test_error)
+        np.testing.assert_array_equal(again.overlap, result.overlap)
+        assert again.trainer == result.trainer
+        assert "logistic regression" in repr(again)
+        assert len(result.plot().lines) >= 2
+    ax = logistic.plot()
+    assert ax.get_xlabel() == "training time t"
+    with pytest.raises(df.InputError, match="multiple of the step"):
+        logistic.curves.at(0.3)
+
+
+def test_several_tasks_at_once():
+    task = df.Task(np.array([0.5, 2.0]), 0.1, df.Bernoulli(0.1))
+    both = df.solve(task, df.ridge_flow(), 4.0, tol=5e-3)
+    assert both.test_error.shape == (2, len(both.t))
+    for k, delta in enumerate((0.5, 2.0)):
+        exact = df.lazy_curves(df.Task(delta, 0.1, task.prior), df.DiagonalNetwork(1.0), [1.0, 4.0])
+        assert np.max(np.abs(both.at([1.0, 4.0]).test_error[k] - exact.test_error)) < 5e-3 * 0.11
+    assert both.law(1.0, 1).theta.ndim == 1
+
+
+FINITE = {
+    "ridge": (SPARSE, df.ridge_flow(0.1), df.GradientFlow(), 10.0),
+    "logistic": (LABELS, df.logistic_flow(0.1), df.GradientFlow(), 10.0),
+    "logistic heavy": (LABELS, df.logistic_flow(0.1), df.HeavyBall(0.25, 0.8), 10.0),
+    "logistic batches": (LABELS, df.logistic_flow(0.1), df.SGD(0.5, 0.3), 10.0),
+    "huber": (LABELS, df.huber_flow(1.0, 0.1, df.GaussBernoulli(0.1, 5.0)), df.GradientFlow(), 10.0),
+    "phase retrieval": (
+        df.Task(4.0, 0.0, df.Gaussian(1.0)),
+        df.phase_retrieval_flow(0.5),
+        df.GradientFlow(),
+        5.0,
+    ),
+    "depth 3": (SPARSE, df.diagonal_flow(df.DiagonalNetwork(0.5, 0.05, 3)), df.GradientFlow(), 10.0),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("inputs", ["gaussian", "binary"])
+@pytest.mark.parametrize("name", FINITE)
+def test_finite_models_of_growing_dimension(name, inputs):
+    """Means within 4 standard errors and a bias that shrinks like 1/d; binary inputs give the same curves."""
+    task, flow, trainer, t_max = FINITE[name]
+    times = np.array([0.5, 1.0, 2.0, 5.0, 10.0])
+    times = times[times <= t_max]
+    curves = df.solve(task, flow, t_max, tol=3e-3, trainer=trainer)
+    for d, seeds in ((500, 24), (2000, 6), (4000, 3)):
+        runs = df.simulate(task, flow, t_max, d=d, seeds=seeds, t_eval=times, trainer=trainer, inputs=inputs)
+        for curve in CURVES:
+            gap = runs.mean(curve) - getattr(curves.at(times), curve)
+            error = np.hypot(runs.standard_error(curve), getattr(curves.at(times), f"{curve}_se"))
+            assert np.all(np.abs(gap) < 4 * error + 4 * getattr(curves, curve)[0] / d), (d, curve)
