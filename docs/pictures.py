@@ -1,5 +1,6 @@
-"""The pictures of `finite.md`, `curves.md` and `steps.md`."""
+"""The pictures of `finite.md`, `curves.md`, `steps.md` and `flows.md`."""
 
+import re
 from pathlib import Path
 
 import matplotlib as mpl
@@ -103,8 +104,25 @@ def spectra():
     figure.savefig(HERE / "spectrum.png", dpi=120)
 
 
+def own_model():
+    """The example of `flows.md`, with larger finite models, and logistic regression."""
+    page = (HERE / "flows.md").read_text()
+    names = {}
+    exec(re.findall(r"```python\n(.*?)task = ", page, flags=re.S)[0], names)
+    task = df.Task(delta=2.0, sigma=0.5, prior=df.Gaussian(1.0))
+    figure, axes = plt.subplots(1, 2, figsize=(9.2, 3.8), layout="constrained")
+    for ax, flow in zip(axes, (names["flow"], df.logistic_flow(0.02)), strict=True):
+        both = df.compare(task, flow, 30.0, d=1000, seeds=8, tol=5e-3, trainer=df.GradientDescent(0.5))
+        both.plot(ax)
+        ax.set_title(f"{flow.name}; marks: d = 1000", fontsize=9)
+    axes[0].set_ylabel("error (f - f*)²")
+    axes[1].set_ylabel("share of wrong signs")
+    figure.savefig(HERE / "flows.png", dpi=120)
+
+
 if __name__ == "__main__":
     learning()
     stepping()
+    own_model()
     training()
     spectra()

@@ -7,7 +7,15 @@ import matplotlib.pyplot as plt
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = ["CONTRIBUTING.md", "docs/tutorial.md", "docs/curves.md", "docs/finite.md", "docs/howto.md"]
+PAGES = [
+    "CONTRIBUTING.md",
+    "docs/tutorial.md",
+    "docs/curves.md",
+    "docs/steps.md",
+    "docs/flows.md",
+    "docs/finite.md",
+    "docs/howto.md",
+]
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-import diffrax
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -150,6 +149,8 @@ def advance(
 @partial(jax.jit, static_argnums=0)
 def integrate(flow: Flow, data: Finite, theta: Any, start: Any, end: Any, tol: Any) -> tuple[Any, Any]:
     """Gradient flow from one time to another, and whether it got there."""
+    import diffrax  # slow to import, and needed here only
+
     term = diffrax.ODETerm(lambda t, y, args: speed(flow, data, y, t))
     control = diffrax.PIDController(rtol=tol, atol=tol * (1e-3 + jnp.sqrt(jnp.mean(theta**2))))
     result = diffrax.diffeqsolve(
