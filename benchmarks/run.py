@@ -1,4 +1,4 @@
-"""All tables, written to docs/benchmarks.md: `python -m benchmarks.run [curves | steps | finite | fixed_points]`."""
+"""All tables, written to docs/benchmarks.md: `python -m benchmarks.run [curves | steps | flows | finite | fixed_points]`."""
 
 import os
 import platform
@@ -7,13 +7,14 @@ from pathlib import Path
 
 import jax
 
-from benchmarks import curves, finite, fixed_points, steps
+from benchmarks import curves, finite, fixed_points, flows, steps
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 SECTIONS = {
     "fixed_points": fixed_points.section,
     "curves": curves.section,
     "steps": steps.section,
+    "flows": flows.section,
     "finite": finite.section,
 }
 

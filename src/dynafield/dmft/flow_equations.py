@@ -102,8 +102,8 @@ class FlowEquations(Equations):
         self.chunks = None if trainer is None else STEPPING
         self.models = models_of(flow, trainer is not None, trainer is not None and trainer.inertia > 0)
         batches = trainer is not None and trainer.fraction < 1
-
         self.slope = None if batches else flow.affine()
+        self.statics: dict[FlowProblem, LinearData] = {}
         if self.slope is None:
             self.share = SHARE
 
@@ -124,11 +124,9 @@ class FlowEquations(Equations):
 
     def member(self, problem: FlowProblem, how: Sampling) -> FlowMember:
         """A problem with one sample, at t = 0."""
-        flow, c = self.flow, self.flow.outputs
+        c = self.flow.outputs
         rows, most = (1 + c * nodes for nodes in (how.capacity, how.most))
-        linear = None
-        if self.slope is not None:
-            linear = LinearData(static_part(flow, problem, self.slope), problem.delta, problem.rho)
+        linear = self.linear(problem)
         extra = 0 if linear is None else c
         coordinates = self.coordinates(problem, how, rows, extra + most, extra)
         data = None if linear is not None else self.data(problem, how, rows, most)
@@ -144,6 +142,15 @@ class FlowEquations(Equations):
         found = member.judge(guess, member.sweep(guess), Accuracy(1.0, 1.0))  # nothing is iterated
         member.keep(Step(guess, found.made, 1))
         return member
+
+    def linear(self, problem: FlowProblem) -> LinearData | None:
+        """Data that need no sampling, if ℓ is affine."""
+        if self.slope is None:
+            return None
+        if problem not in self.statics:
+            static = static_part(self.flow, problem, self.slope)
+            self.statics[problem] = LinearData(static, problem.delta, problem.rho)
+        return self.statics[problem]
 
     def coordinates(self, problem: FlowProblem, how: Sampling, rows: int, most: int, extra: int) -> Side:
         """Sampled coordinates: targets, starts, noise."""
