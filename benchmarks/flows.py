@@ -103,22 +103,28 @@ def against_the_recipe(steps=50):
     flow, rows = df.logistic_flow(LAM), []
     exact = df.solve(TASK, flow, t_max, tol=1e-3, trainer=trainer, seed=7)
     cost = np.inf
-    for paths, seeds in ((2000, 6), (20000, 2)):
+    for paths, seeds, damping in ((2000, 6, 0.5), (20000, 2, 0.5), (2000, 6, 0.0), (20000, 2, 0.0)):
         errors, seconds = [], []
         for seed in range(seeds):
             start = time.perf_counter()
-            train, test, used = recipe(steps, paths, seed)
+            train, test, used = recipe(steps, paths, seed, damping)
             seconds.append(time.perf_counter() - start)
             errors.append(distance(train, test, exact))
         error, mean = np.sqrt(np.mean(np.square(errors))), np.mean(seconds)
         cost = mean * (error / 0.01) ** 2
-        rows.append(f"| recipe, {paths} paths, {used} sweeps | {mean:.1f} | {100 * error:.2f} % |")
+        rows.append(
+            f"| recipe, damping {damping:g}, {paths} paths, {used} sweeps | {mean:.2f} | {100 * error:.2f} % |"
+        )
     for tol in (1e-2, 1e-3):
         seconds, curves = timed(TASK, flow, t_max, tol=tol, trainer=trainer, seed=1)
         error = distance(curves.train_loss, curves.test_loss, exact)
         rows.append(f"| `solve`, tol = {tol:g} | {seconds:.1f} | {100 * error:.3f} % |")
-        theirs = cost * (0.01 / tol) ** 2
-        rows.append(f"| ratio at {100 * tol:g} % | {theirs / seconds:.1f} | recipe: {theirs:.0f} s |")
+        for what, goal in (("asked for", tol), ("reached", error)):
+            theirs = cost * (0.01 / goal) ** 2
+            share = f"{100 * goal:.2g} %"
+            rows.append(
+                f"| ratio at the error {what}, {share} | {theirs / seconds:.1f} | recipe: {theirs:.1f} s |"
+            )
     return rows
 
 
@@ -188,8 +194,9 @@ def section():
             "",
             "Logistic regression (δ = 2, σ = .5, Gaussian teacher, λ = .1), 50 steps of gradient descent of size .5; largest error of both",
             "losses in units of log 2, against `solve` at tol = 1e-3 with another seed. The recipe is the published one, written in its",
-            "favour (`benchmarks/flows.py`): its coordinates are in closed form, and only data are paths. Its cost at 1 % and .1 %",
-            "follows from its last row by its own law, error ∝ paths^(-1/2).",
+            "favour (`benchmarks/flows.py`): its coordinates are in closed form, only data are paths, and no damping is needed. Its cost at",
+            "other errors follows from its last row by its own law, error ∝ paths^(-1/2). `solve` is more accurate than asked, and its",
+            "second or two are spent on calls; the ratio at equal error is the one *reached*.",
             "",
             "| method | seconds | error |",
             "|---|---|---|",

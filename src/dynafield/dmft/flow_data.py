@@ -22,6 +22,8 @@ STATIC = 2**16
 """Points for the averages of what never changes in a datum."""
 OBSERVED = 2.0**31
 """Data observed at the end times nodes squared: what there is time for."""
+SMOOTH, JUMPING = 16, 64
+"""Data observed per point of the sample: where what is averaged is smooth in f, and where it may not be."""
 FEWEST, MOST = 2**12, 2**18
 """Data observed at least and at most; between, half of 1/tol², with which a share is known to about tol."""
 
@@ -81,6 +83,13 @@ def static_part(flow: Flow, problem: FlowProblem, slope: Float[np.ndarray, "c c"
     return Static(slope, b, vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
+def wanted(flow: Flow, member: FlowMember) -> int:
+    """Data to observe per point of the sample: none for averages that are known, many where errors may jump."""
+    if member.linear is not None and flow.loss is None and flow.error is None:
+        return 1
+    return SMOOTH if flow.error is None else JUMPING
+
+
 class Observed(NamedTuple):
     """Curves (4, time), and f (datum, time, channel) of some data with what they know."""
 
@@ -94,7 +103,7 @@ def observe(equation: Equation, flow: Flow, member: FlowMember, fraction: float,
     problem, c, nodes = member.problem, flow.outputs, member.nodes
     size, own = 1 + c * nodes, own_normals(flow, problem)
 
-    wish = min(OBSERVED / (c * nodes) ** 2, 0.5 / member.tol**2)
+    wish = min(OBSERVED / (c * nodes) ** 2, 0.5 / member.tol**2, wanted(flow, member) * member.points)
     count = int(np.clip(2 ** np.floor(np.log2(wish)), FEWEST, MOST))
     F_w, R_w = member.coordinates.factor.F[:size, :size], member.coordinates.factor.R[:size, :size]
     turn = np.linalg.svd(F_w[:, 1:])[2].T

@@ -136,7 +136,7 @@ class FlowEquations(Equations):
             constants = np.array([self.trainer.step, self.trainer.inertia])
         member = FlowMember(
             problem, self.models, coordinates, data, linear, drive, how.capacity, how.means,
-            self.time.rule, constants, how.seed, how.tol,
+            self.time.rule, constants, how.seed, how.points, how.tol,
         )  # fmt: skip
         guess = member.begin(0.0)
         found = member.judge(guess, member.sweep(guess), Accuracy(1.0, 1.0))  # nothing is iterated

@@ -160,6 +160,7 @@ class FlowMember(Member):
     rule: Radau | None
     constants: np.ndarray
     seed: tuple[int, ...]
+    points: int
     tol: float
 
     block_times: list[np.ndarray] = dataclasses.field(default_factory=list)
