@@ -84,7 +84,7 @@ def static_part(flow: Flow, problem: FlowProblem, slope: Float[np.ndarray, "c c"
 
 
 def wanted(flow: Flow, member: FlowMember) -> int:
-    """Data to observe per point of the sample: none for averages that are known, many where errors may jump."""
+    """Data to observe per point of the sample: few where averages are known, many where errors may jump."""
     if member.linear is not None and flow.loss is None and flow.error is None:
         return 1
     return SMOOTH if flow.error is None else JUMPING
