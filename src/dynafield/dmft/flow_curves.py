@@ -6,17 +6,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import jax
 import numpy as np
-import xarray as xr
 from jaxtyping import Float
 
-from dynafield.dmft.curves import check_reached, replica_mean
-from dynafield.dmft.dense import Dense
-from dynafield.problem.checks import index_of, integer, one_real, real_vector
+from dynafield.dmft.solved import SolvedRecord, replica_mean
+from dynafield.problem.checks import integer
 from dynafield.problem.flows import MEASURES, Datum
-from dynafield.problem.trainers import GradientFlow, Steps, Trainer, trainer_facts, trainer_of
 from dynafield.records.flows import FlowRecord
 from dynafield.records.record import quantity
-from dynafield.records.text import show
 from dynafield.records.timed import TIME
 
 __all__ = ["DataLaw", "FlowCurves", "FlowPoints", "ThetaLaw"]
@@ -81,14 +77,15 @@ def chosen(weight: np.ndarray, n: int, seed: int) -> np.ndarray:
     return rng.choice(len(weight), size=integer("n", n, 1), p=weight / weight.sum())
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
-class FlowCurves(FlowRecord):
+@dataclasses.dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class FlowCurves(SolvedRecord, FlowRecord):
     """Losses, errors and kernels of a flow over time: parameter axes first, then channels, then times.
 
     Kernels and overlaps have axes of channels only where w returns a vector.
     """
 
     title: ClassVar[str] = "learning curve of a flow in the limit of high dimension"
+    final: ClassVar[tuple[str, ...]] = MEASURES
 
     train_loss: Any = quantity("mean loss on the training data", over=TIME)
     train_error: Any = quantity("mean error on the training data", over=TIME)
@@ -114,29 +111,10 @@ class FlowCurves(FlowRecord):
     z: Any = quantity("their own randomness", False, over=("datum", "z_entry"))
     datum_weight: Any = quantity("their weights", False, over=("datum",))
     datum_replica: Any = quantity("their replica", False, over=("datum",))
-    edges: Any = quantity("ends of the blocks of time", False, over=("edge",), swept=False)
-    t_max: float = 0.0
-    tol: float = 1e-3
-    points: int = 0
-    replicas: int = 0
-    seed: int = 0
-    status: str = "finished"
-    trainer: Trainer = GradientFlow()
-
-    @property
-    def complete(self) -> bool:
-        """Whether t_max was reached."""
-        return bool(self.t[-1] >= self.t_max * (1 - 1e-9))
-
-    @property
-    def dense(self) -> Dense:
-        """Interpolation between the nodes."""
-        return Dense(np.asarray(self.t), np.asarray(self.edges))
 
     def at(self, times: Any) -> FlowPoints:
         """Losses and errors at any times up to the last that was reached."""
-        t = real_vector("times", np.atleast_1d(times), lambda x: x >= 0, "times ≥ 0")
-        check_reached(self.trainer, float(self.t[-1]), t)
+        t = self.reached(times)
         rule = self.dense.weights(t).T
         errors = {f"{n}_se": np.asarray(getattr(self, f"{n}_se")) @ np.abs(rule) for n in MEASURES}
         return FlowPoints(t=t, **{n: between(np.asarray(getattr(self, n)), rule) for n in MEASURES}, **errors)
@@ -158,12 +136,6 @@ class FlowCurves(FlowRecord):
         replica = np.asarray(self.datum_replica)[row].astype(int)
         return DataLaw(f, facts, np.asarray(self.datum_weight)[row], replica)
 
-    def place(self, t: Any, index: tuple[int, ...]) -> tuple[tuple, np.ndarray]:
-        """Which problem of several, and weights of the nodes at a time."""
-        time = np.atleast_1d(one_real("t", t, lambda x: x >= 0, "a time ≥ 0"))
-        check_reached(self.trainer, float(self.t[-1]), time)
-        return np.unravel_index(index_of(index, self.shape), self.shape), self.dense.weights(time)[0]
-
     def observable(self, function: Callable, t: Any, *index: int) -> tuple[float, float]:
         """E[function(theta, w_star)] at a time, and its standard error; the function is that of one row."""
         return self.law(t, *index).average(function)
@@ -177,28 +149,6 @@ class FlowCurves(FlowRecord):
         from dynafield.figures.dmft import draw_curves
 
         return draw_curves(self, ax)
-
-    def rows(self) -> list[tuple[str, str, str]]:
-        """What the curves show of themselves."""
-        told = super().rows()
-        parts = "steps" if isinstance(self.trainer, Steps) else "blocks"
-        sampled = f"{self.replicas} replicas of {self.points} points, seed {self.seed}"
-        method = f"tol={self.tol:g}, {len(self.edges) - 1} {parts}, {sampled}: {self.status}"
-        told[2:2] = [("trainer", repr(self.trainer), ""), ("method", method, "")]
-        final = {n: np.asarray(getattr(self, n))[..., -1] for n in MEASURES}
-        return told + [(f"final {n}", show(x, 6), "at the last time") for n, x in final.items()]
-
-    def facts(self) -> dict[str, Any]:
-        """Tolerances, sizes, seed and status."""
-        names = ("t_max", "tol", "points", "replicas", "seed", "status")
-        return {name: getattr(self, name) for name in names} | trainer_facts(self.trainer)
-
-    @classmethod
-    def settings(cls, data: xr.Dataset) -> dict[str, Any]:
-        """The fields behind `facts`."""
-        kinds = {"t_max": float, "tol": float, "points": int, "replicas": int, "seed": int, "status": str}
-        values = {name: kind(data.attrs[name]) for name, kind in kinds.items()}
-        return values | {"trainer": trainer_of(data.attrs)}
 
 
 def between(values: np.ndarray, rule: np.ndarray) -> np.ndarray:

@@ -162,16 +162,13 @@ class FlowMember(Member):
     seed: tuple[int, ...]
     points: int
     tol: float
-
     block_times: list[np.ndarray] = dataclasses.field(default_factory=list)
     time: float = 0.0
     known_nodes: int = 0
-    length: float = 0.0
     block: Any = None
     data_block: Any = None
     between: Any = None
     made_rows: Any = None
-    driving: Any = None
     data_driving: Any = None
     reach: float = 0.0
 
@@ -220,19 +217,15 @@ class FlowMember(Member):
 
     def begin(self, length: float) -> FactorRows:
         """Prepare the next block: the last node's rows are the first guess."""
-        first = self.known_nodes == 0
-        nodes = np.ones(1) if self.rule is None else self.rule.nodes
-        integral = np.zeros((1, 1)) if self.rule is None else length * self.rule.weights
-        times = np.zeros(1) if first else self.time + length * nodes
-        if first:
-            integral = np.zeros((1, 1))
-        self.length, size = length, self.coordinates.factor.size
+        first, size = self.known_nodes == 0, self.coordinates.factor.size
+        times, integral = np.array([self.time + length]), np.zeros((1, 1))
+        if self.rule is not None and not first:
+            times, integral = self.time + length * self.rule.nodes, length * self.rule.weights
         parts: list[Any] = [np.asarray(self.known_nodes), np.asarray(size), times, integral, self.constants]
         self.block = Block(*parts)
         parts[3] = np.eye(len(times))  # f is the drive itself
         self.data_block = Block(*parts)
         count = len(times) * self.channels
-
         if first or self.rule is not None:  # a step needs no guess: what it had at first will do
             for side in self.sides:
                 side.guesses = [last_states(c.states, len(times), self.block.node) for c in side.chunks]
@@ -280,8 +273,8 @@ class FlowMember(Member):
 
     def sweep(self, rows: FactorRows) -> list[Sums]:
         """Start the sweep over the coordinates."""
-        self.driving = self.driven(rows, self.drive, self.between)
-        return self.coordinates.launch(self.equation, self.block, self.driving)
+        driving = self.driven(rows, self.drive, self.between)
+        return self.coordinates.launch(self.equation, self.block, driving)
 
     def judge(self, rows: FactorRows, sums: list[Sums], accuracy: Accuracy) -> Sweep:
         """What the coordinates make drives the data, and what these make should be the rows."""

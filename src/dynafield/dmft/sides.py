@@ -38,7 +38,7 @@ __all__ = [
 NEWTON = 40
 """Largest number of Newton steps in a sweep."""
 STRIDE = 0.5
-"""Largest Newton step of a coordinate, relative to its size and the root mean square of all."""
+"""Largest Newton step of a coordinate beyond its straight motion, relative to its size."""
 SETTLED = 1e-6
 """After a Newton step this small, relative to 1 + |Y|, what is left is of the order of its square."""
 
@@ -186,7 +186,10 @@ def follow(
 ) -> tuple[Array, Array]:
     """States at the nodes of a block by Newton's method, and the size of its last step."""
 
-    reach = STRIDE * (jnp.abs(rows.carry) + jnp.sqrt(jnp.mean(rows.carry**2)) + 1e-3)
+    rate = local(equation, rows, block, driving, known, guess).rate
+    straight = jnp.abs(jnp.einsum("il,lan->ian", block.integral, rate))
+    sizes = STRIDE * jnp.abs(rows.carry) + straight
+    reach = sizes + jnp.sqrt(jnp.mean(sizes**2))
 
     def improve(state):
         value, _, count = state

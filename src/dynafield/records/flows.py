@@ -4,15 +4,10 @@ import dataclasses
 
 from dynafield.records.timed import TimedRecord
 
-__all__ = ["FlowRecord", "dropped"]
+__all__ = ["FlowRecord"]
 
 OPTIONAL = ("channel", "channel_before", "state", "z_entry")
 """Axes that a flow has only if its functions deal in vectors, not numbers."""
-
-
-def dropped(over: tuple[str, ...], count: int) -> tuple[str, ...]:
-    """Axes without the optional ones, if there are only so many."""
-    return over if len(over) == count else tuple(axis for axis in over if axis not in OPTIONAL)
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
@@ -20,5 +15,5 @@ class FlowRecord(TimedRecord):
     """A result of a flow; `net` is the flow, or after loading from a file its name."""
 
     def axes_of(self, over: tuple[str, ...], count: int) -> tuple[str, ...]:
-        """Axes without channels where w is a number."""
-        return dropped(over, count)
+        """Axes without those of vectors where the flow deals in numbers."""
+        return over if len(over) == count else tuple(axis for axis in over if axis not in OPTIONAL)

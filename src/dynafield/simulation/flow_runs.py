@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any, ClassVar
 
-from dynafield.records.flows import dropped
+from dynafield.records.flows import FlowRecord
 from dynafield.records.record import quantity
 from dynafield.simulation.runs import CURVE, RunsRecord
 
@@ -11,7 +11,7 @@ __all__ = ["FlowRuns"]
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False, kw_only=True)
-class FlowRuns(RunsRecord):
+class FlowRuns(RunsRecord, FlowRecord):
     """Finite flows trained on independent data sets: runs, then channels, then times."""
 
     title: ClassVar[str] = "finite versions of a flow"
@@ -23,7 +23,3 @@ class FlowRuns(RunsRecord):
     overlap: Any = quantity("cosine between w and the teacher", over=("run", "channel", "time"))
     norm: Any = quantity("root mean square of w", over=("run", "channel", "time"))
     theta: Any = quantity("final θ", over=("run", "feature", "state"))
-
-    def axes_of(self, over: tuple[str, ...], count: int) -> tuple[str, ...]:
-        """Axes without channels and entries where these are numbers."""
-        return dropped(over, count)

@@ -1,0 +1,91 @@
+"""What all learning curves of this solver have in common: grid, tolerance, sampling, status."""
+
+import dataclasses
+from typing import Any, ClassVar
+
+import numpy as np
+import xarray as xr
+
+from dynafield.dmft.dense import Dense
+from dynafield.errors import InputError
+from dynafield.problem.checks import index_of, one_real, real_vector
+from dynafield.problem.trainers import GradientFlow, Steps, Trainer, trainer_facts, trainer_of
+from dynafield.records.record import quantity
+from dynafield.records.text import show
+from dynafield.records.timed import TimedRecord
+
+__all__ = ["SolvedRecord", "replica_mean"]
+
+
+def replica_mean(values: Any, weight: np.ndarray, replica: np.ndarray) -> tuple[float, float]:
+    """A weighted mean, and its standard error from the replicas."""
+    count = int(replica.max()) + 1
+    means = np.bincount(replica, np.asarray(values, float) * weight, count) * count
+    return float(np.mean(means)), float(np.std(means, ddof=1) / np.sqrt(count)) if count > 1 else np.nan
+
+
+@dataclasses.dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class SolvedRecord(TimedRecord):
+    """A learning curve on the nodes of a grid of time."""
+
+    final: ClassVar[tuple[str, ...]]
+    """Curves whose last values it shows."""
+
+    edges: Any = quantity("ends of the blocks of time", False, over=("edge",), swept=False)
+    t_max: float = 0.0
+    tol: float = 1e-3
+    rtol: float | None = None
+    points: int = 0
+    replicas: int = 0
+    seed: int = 0
+    status: str = "finished"
+    trainer: Trainer = GradientFlow()
+
+    @property
+    def complete(self) -> bool:
+        """Whether t_max was reached."""
+        return bool(self.t[-1] >= self.t_max * (1 - 1e-9))
+
+    @property
+    def dense(self) -> Dense:
+        """Interpolation between the nodes."""
+        return Dense(np.asarray(self.t), np.asarray(self.edges))
+
+    def reached(self, times: Any) -> np.ndarray:
+        """Times as a vector, or InputError for those beyond the solution or between the steps of training."""
+        t = real_vector("times", np.atleast_1d(times), lambda x: x >= 0, "times ≥ 0")
+        if isinstance(self.trainer, Steps):
+            self.trainer.number("times", t)
+        last = float(self.t[-1])
+        if np.any(t > last * (1 + 1e-12)):
+            raise InputError(f"times must be at most {last:g}, got {np.max(t):g}")
+        return t
+
+    def place(self, t: Any, index: tuple[int, ...]) -> tuple[tuple, np.ndarray]:
+        """Which problem of several, and the weights of the nodes at one time."""
+        time = self.reached(one_real("t", t, lambda x: x >= 0, "a time ≥ 0"))
+        return np.unravel_index(index_of(index, self.shape), self.shape), self.dense.weights(time)[0]
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """What the curves show of themselves."""
+        told = super().rows()
+        sampled = f"{self.replicas} replicas of {self.points} points, seed {self.seed}"
+        parts = "steps" if isinstance(self.trainer, Steps) else "blocks"
+        method = f"tol={self.tol:g}, {len(self.edges) - 1} {parts}, {sampled}: {self.status}"
+        told[2:2] = [("trainer", repr(self.trainer), ""), ("method", method, "")]
+        last = {name: np.asarray(getattr(self, name))[..., -1] for name in self.final}
+        return told + [(f"final {name}", show(value, 6), "at the last time") for name, value in last.items()]
+
+    def facts(self) -> dict[str, Any]:
+        """Tolerances, sizes, seed and status."""
+        names = ("t_max", "tol", "points", "replicas", "seed", "status")
+        relative = {"rtol": self.rtol} if self.rtol else {}
+        return {name: getattr(self, name) for name in names} | relative | trainer_facts(self.trainer)
+
+    @classmethod
+    def settings(cls, data: xr.Dataset) -> dict[str, Any]:
+        """The fields behind `facts`."""
+        kinds = {"t_max": float, "tol": float, "points": int, "replicas": int, "seed": int, "status": str}
+        values = {name: kind(data.attrs[name]) for name, kind in kinds.items()}
+        values |= {"rtol": float(data.attrs["rtol"]) if "rtol" in data.attrs else None}
+        return values | {"trainer": trainer_of(data.attrs) if "trainer" in data.attrs else GradientFlow()}
