@@ -57,8 +57,15 @@ def test_ridge_regression_at_long_times():
     assert abs(curves.test_error[-1] - exact) < 3 * curves.test_error_se[-1]
 
 
-@pytest.mark.parametrize("sides", ["closed", "sampled"])
-@pytest.mark.parametrize("trainer", [df.GradientFlow(), df.HeavyBall(0.25, 0.5)])
+@pytest.mark.parametrize(
+    ("sides", "trainer"),
+    [
+        ("closed", df.GradientFlow()),
+        ("sampled", df.GradientFlow()),
+        ("closed", df.HeavyBall(0.25, 0.5)),
+        pytest.param("sampled", df.HeavyBall(0.25, 0.5), marks=pytest.mark.slow),
+    ],
+)
 def test_diagonal_networks_agree_with_the_specialized_solver(sides, trainer):
     """The closed and the sampled side of the data, which is the heuristic form of the theory."""
     net = df.DiagonalNetwork(0.6, 0.05)
@@ -84,14 +91,17 @@ def test_mini_batches_agree_with_their_closed_form():
         assert np.max(gap) < 1.5e-2 * 0.11
 
 
-def test_truncation():
-    """Not felt inside it; where it is felt, the same as in the specialized solver."""
+def test_truncation_is_not_felt_inside_it():
     grid = [0, 0.5, 1.0, 1.5, 2.0]
     plain, cut = (
         df.solve(SPARSE, df.diagonal_flow(net), 2.0, tol=1e-2, grid=grid, paths=512)
         for net in (df.DiagonalNetwork(0.5), df.TruncatedDiagonalNetwork(0.5, M=30.0))
     )
     np.testing.assert_allclose(cut.test_error, plain.test_error, rtol=1e-10)
+
+
+@pytest.mark.slow
+def test_truncation_that_is_felt_agrees_with_the_specialized_solver():
     tight, trainer = df.TruncatedDiagonalNetwork(0.5, M=0.6), df.GradientDescent(0.5)
     special = df.solve(SPARSE, tight, 8.0, tol=5e-3, trainer=trainer)
     general = df.solve(SPARSE, df.diagonal_flow(tight), 8.0, tol=5e-3, trainer=trainer, seed=1)
@@ -99,7 +109,7 @@ def test_truncation():
     for name in ("train_error", "test_error"):
         gap = np.abs(getattr(general, name) - getattr(special, name))
         assert np.max(gap) < 1e-2 * 0.11
-        assert np.max(np.abs(getattr(loose, name) - getattr(special, name))) > 5e-2 * 0.11
+        assert np.max(np.abs(getattr(loose, name) - getattr(special, name))) > 2e-2 * 0.11
 
 
 def test_stein_and_differentiation_agree():

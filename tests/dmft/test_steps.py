@@ -231,7 +231,7 @@ def test_round_trip_times_and_plot(tmp_path):
         (dict(trainer=df.GradientDescent(0.3)), "t_max must be a multiple of .*, got 1: 0.9 and 1.2"),
         (dict(trainer=df.GradientDescent(0.5), grid=[0.0, 1.0]), "grid must be None for a discrete trainer"),
         (dict(trainer="sgd"), "trainer must be GradientFlow"),
-        (dict(net=df.TruncatedDiagonalNetwork(0.5)), "net must be a DiagonalNetwork for GradientFlow"),
+        (dict(net=df.TruncatedDiagonalNetwork(0.5)), "net must be a DiagonalNetwork or a Flow"),
         (dict(trainer=df.GradientDescent(1e-4), memory_gb=0.5), r"enough for \d+ steps, got 1 \(10000"),
     ],
 )  # fmt: skip
