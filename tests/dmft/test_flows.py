@@ -62,7 +62,7 @@ def test_ridge_regression_at_long_times():
     [
         ("closed", df.GradientFlow()),
         ("sampled", df.GradientFlow()),
-        ("closed", df.HeavyBall(0.25, 0.5)),
+        pytest.param("closed", df.HeavyBall(0.25, 0.5), marks=pytest.mark.slow),
         pytest.param("sampled", df.HeavyBall(0.25, 0.5), marks=pytest.mark.slow),
     ],
 )
