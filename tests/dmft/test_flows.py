@@ -89,6 +89,11 @@ def test_mini_batches_agree_with_their_closed_form():
         error = np.hypot(getattr(general, f"{name}_se"), getattr(special, f"{name}_se"))
         assert np.mean(gap <= 3 * error + 1e-12) > 0.9
         assert np.max(gap) < 1.5e-2 * 0.11
+    size, one = len(general.t), np.eye(len(general.t))
+    response, residual = -0.5 * special.R_w, one - 0.5 * special.R_f  # Jacobians of the discrete system
+    assert np.max(np.abs(general.R_w - response)) < 2e-2 * np.max(np.abs(response))
+    assert np.max(np.abs(general.R_ell - residual)) < 2e-2
+    assert np.array_equal(np.triu(general.R_w), np.zeros((size, size)))
 
 
 def test_truncation_is_not_felt_inside_it():
@@ -133,6 +138,35 @@ def test_stein_and_differentiation_agree():
         error = np.hypot(getattr(stein, f"{name}_se"), getattr(slope, f"{name}_se"))
         assert np.all(gap <= 4 * error + 1e-12), name
         assert np.max(gap) < 2e-3 * getattr(stein, name)[0]
+
+
+def test_labels_that_jump_need_no_sampled_data_if_the_loss_is_squared():
+    """Least squares for labels sign(f* + ξ), with the data closed and sampled."""
+
+    def flow(linear):
+        return df.Flow(
+            w=lambda theta: theta,
+            ell=lambda f, datum: f - jnp.sign(datum.f_star + datum.xi),
+            p=lambda g, theta: -g,
+            theta0=0.0,
+            error=lambda f, datum: 0.5 * (1.0 - jnp.sign(f * (datum.f_star + datum.xi))),
+            linear=linear,
+        )
+
+    trainer = df.GradientDescent(0.25)
+    closed, sampled = (
+        df.solve(LABELS, flow(linear), 4.0, tol=5e-3, trainer=trainer, seed=seed)
+        for seed, linear in enumerate((True, False))
+    )
+    for name in CURVES:
+        gap = np.abs(getattr(closed, name) - getattr(sampled, name))
+        error = np.hypot(getattr(closed, f"{name}_se"), getattr(sampled, f"{name}_se"))
+        assert np.mean(gap <= 3 * error + 1e-12) > 0.9, name
+        assert np.max(gap) < 1e-2 * getattr(closed, name)[0], name
+    # E[y f*] = √(2/π) ρ²/√(ρ² + σ²) turns w towards the teacher in the first step
+    first = 0.25 * np.sqrt(2 / np.pi / 1.25)
+    assert closed.overlap[1] * closed.norm[1] == pytest.approx(first, rel=1e-3)
+    assert closed.test_error[-1] < 0.35 < closed.test_error[0]
 
 
 def test_channels_do_not_mix_unless_told_to():

@@ -13,6 +13,7 @@ from dynafield.dmft.factors import Static
 from dynafield.dmft.flow_member import FlowMember, FlowProblem
 from dynafield.dmft.sampling import Sample, Stratum, draw
 from dynafield.dmft.sides import Equation, solved_rows
+from dynafield.numerics.normals import whitened
 from dynafield.problem.flows import Datum, Flow
 from dynafield.problem.priors import Components
 
@@ -70,10 +71,7 @@ def datum_of(flow: Flow, problem: FlowProblem, own: np.ndarray, first: np.ndarra
 def static_part(flow: Flow, problem: FlowProblem, slope: Float[np.ndarray, "c c"]) -> Static:
     """H, b and S of ℓ = H f + h: b = E[h f*]/ρ² by Stein's identity, SSᵀ the covariance of what b leaves."""
     own = own_normals(flow, problem)
-    sample = draw_data(flow, problem, STATIC, 1, 0, None, (0, 3))
-    normals = sample.normals - np.mean(sample.normals, axis=1, keepdims=True)
-    factor = np.linalg.cholesky(normals @ normals.T / STATIC)
-    normals = np.linalg.solve(factor, normals)  # first and second moments exactly
+    normals = whitened(draw_data(flow, problem, STATIC, 1, 0, None, (0, 3)).normals)
     datum = datum_of(flow, problem, normals[:own], normals[own])
     at_zero = jax.vmap(flow.push)(jnp.zeros((STATIC, *flow.channels)), datum)
     h = np.asarray(at_zero).reshape(STATIC, -1)

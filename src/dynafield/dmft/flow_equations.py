@@ -101,8 +101,7 @@ class FlowEquations(Equations):
         self.time = Blocks() if trainer is None else Stepping()
         self.chunks = None if trainer is None else STEPPING
         self.models = models_of(flow, trainer is not None, trainer is not None and trainer.inertia > 0)
-        batches = trainer is not None and trainer.fraction < 1
-        self.slope = None if batches else flow.affine()
+        self.slope = None if self.fraction < 1 else flow.affine()
         self.statics: dict[FlowProblem, LinearData] = {}
         if self.slope is None:
             self.share = SHARE

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
-from scipy.special import ndtri
 from scipy.stats import qmc
 
-from dynafield.problem.laws import OPEN, quantile
+from dynafield.numerics.normals import normals_of
+from dynafield.problem.laws import quantile
 from dynafield.problem.priors import Components
 
 __all__ = ["Sample", "Stratum", "draw", "strata"]
@@ -96,13 +96,12 @@ def one(part: Stratum, dims: int, seed: tuple[int, ...], folded: bool) -> Sample
     uniform = engine.random(part.points).T
     if folded:
         uniform[0] *= 0.5
-    uniform = np.clip(uniform, OPEN, 1 - OPEN)
     weight = np.full(part.points, part.weight / part.points)
     halves = np.full(part.points, folded)
     if part.constant:
-        return Sample(np.full(part.points, part.components.mean[0]), weight, halves, ndtri(uniform))
+        return Sample(np.full(part.points, part.components.mean[0]), weight, halves, normals_of(uniform))
     target = quantile(part.components, uniform[0])
     if np.all(part.components.std > 0):  # the second moment exactly; atoms stay where they are
         exact = np.sum(part.components.weight * (part.components.mean**2 + part.components.std**2))
         target = target * np.sqrt(exact / np.mean(target**2))
-    return Sample(target, weight, halves, ndtri(uniform[1:]))
+    return Sample(target, weight, halves, normals_of(uniform[1:]))

@@ -53,8 +53,8 @@ def solve(
     to meet it; `grid` (ends of blocks, from 0 to t_max) and `paths` (points per replica, rounded to
     powers of two for each component of the prior) fix them instead. Arrays of δ, σ, α, λ are solved
     together, on one grid. The result is a `Curves`; of a `Flow`, which may take the place of the network,
-    a `FlowCurves`, whose four curves `tol` bounds in units of their values at t = 0, or of their own where
-    they grow [eq:dmft_general].
+    a `FlowCurves`, whose losses (and errors, unless the flow defines its own) `tol` bounds in units of their
+    values at t = 0, or of their own where they grow [eq:dmft_general].
 
     A failure raises SolveError with the time reached; with `throw=False` what is solved comes
     back, if there is anything, and `status` says why it ended. So does Ctrl-C.

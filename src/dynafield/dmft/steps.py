@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Int
 
 from dynafield.dmft.paths import Sums
 from dynafield.numerics.products import rows_times
-from dynafield.problem.networks import truncated, untruncated
+from dynafield.problem.networks import layer, truncated, untruncated
 
 __all__ = [
     "Constants",
@@ -96,8 +96,7 @@ def row_times(row: Float[Array, " t"], matrix: Float[Array, "t m"]) -> Float[Arr
 def part(update: Update, x: Array) -> tuple[Array, Array]:
     r"""\(\eta_M(x^L)\) and \(x^{L-1}\eta_M'(x^L)\) of a layer."""
     cut = untruncated if update.M is None else functools.partial(truncated, update.M)
-    value, slope, _ = cut(x**update.depth)
-    return value, x ** (update.depth - 1) * slope
+    return layer(cut, update.depth, x)
 
 
 def weight(update: Update, state: Array) -> Array:

@@ -68,6 +68,15 @@ class Flow:
     differentiable: bool = False
     name: str = "own flow"
 
+    start: RowLaw = dataclasses.field(init=False, repr=False)
+    own: RowLaw = dataclasses.field(init=False, repr=False)
+    channels: tuple[int, ...] = dataclasses.field(init=False, repr=False)
+    row_w: Any = dataclasses.field(init=False, repr=False)
+    row_ell: Any = dataclasses.field(init=False, repr=False)
+    row_p: Any = dataclasses.field(init=False, repr=False)
+    row_loss: Any = dataclasses.field(init=False, repr=False)
+    row_error: Any = dataclasses.field(init=False, repr=False)
+
     def __post_init__(self):
         for name in ("w", "ell", "p"):
             if not callable(getattr(self, name)):
@@ -93,15 +102,6 @@ class Flow:
         for name in ("loss", "error"):
             if getattr(self, name) is not None:
                 traced(name, getattr(self, f"row_{name}"), "a number", (), f, datum, one)
-
-    start: RowLaw = dataclasses.field(init=False, repr=False)
-    own: RowLaw = dataclasses.field(init=False, repr=False)
-    channels: tuple[int, ...] = dataclasses.field(init=False, repr=False)
-    row_w: Any = dataclasses.field(init=False, repr=False)
-    row_ell: Any = dataclasses.field(init=False, repr=False)
-    row_p: Any = dataclasses.field(init=False, repr=False)
-    row_loss: Any = dataclasses.field(init=False, repr=False)
-    row_error: Any = dataclasses.field(init=False, repr=False)
 
     def __repr__(self) -> str:
         return f"Flow({self.name})"

@@ -7,16 +7,14 @@ from typing import Any
 import jax
 import numpy as np
 from jaxtyping import Float
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr
 
 from dynafield.errors import InputError
+from dynafield.numerics.normals import normals_of
 from dynafield.problem.checks import integer
 from dynafield.problem.priors import Components, Prior
 
-__all__ = ["OPEN", "FromNormals", "RowLaw", "quantile", "start_law", "z_law"]
-
-OPEN = 2.0**-54
-"""Uniform numbers are kept so far from 0 and 1."""
+__all__ = ["FromNormals", "RowLaw", "quantile", "start_law", "z_law"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,8 +47,7 @@ def quantile(components: Components, uniform: Float[np.ndarray, " n"]) -> Float[
     weight, mean, std = components
     edges = np.concatenate([[0.0], np.cumsum(weight)])
     which = np.clip(np.searchsorted(edges, uniform, side="right") - 1, 0, len(weight) - 1)
-    inside = np.clip((uniform - edges[which]) / weight[which], OPEN, 1 - OPEN)
-    return mean[which] + std[which] * ndtri(inside)
+    return mean[which] + std[which] * normals_of((uniform - edges[which]) / weight[which])
 
 
 def start_law(theta0: Any) -> RowLaw:
@@ -111,8 +108,7 @@ def entries(name: str, given: Any, allowed: str, constants: bool) -> RowLaw:
     def rows(normals: np.ndarray, *_: np.ndarray) -> np.ndarray:
         drawn = np.tile(fixed, (len(normals), 1))
         for place, k in enumerate(random):
-            uniform = np.clip(ndtr(np.asarray(normals)[:, place]), OPEN, 1 - OPEN)
-            drawn[:, k] = quantile(listed[k].components, uniform)
+            drawn[:, k] = quantile(listed[k].components, ndtr(np.asarray(normals)[:, place]))
         return drawn[:, 0] if single else drawn
 
     return RowLaw(() if single else (len(listed),), len(random), rows)

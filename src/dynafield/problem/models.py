@@ -11,14 +11,14 @@ from dynafield.errors import InputError
 from dynafield.problem.checks import one_real
 from dynafield.problem.flows import Flow
 from dynafield.problem.laws import FromNormals
-from dynafield.problem.networks import Network, TruncatedDiagonalNetwork, truncated, untruncated
+from dynafield.problem.networks import Network, layer
 
 __all__ = ["diagonal_flow", "huber_flow", "logistic_flow", "phase_retrieval_flow", "ridge_flow"]
 
 
 def remembered(make: Callable[..., Flow]) -> Callable[..., Flow]:
     """The same flow for the same numbers, so that code compiled for it is used again."""
-    kept = functools.lru_cache(maxsize=64)(make)
+    kept = functools.lru_cache(maxsize=64, typed=True)(make)
 
     @functools.wraps(make)
     def either(*arguments: Any, **named: Any) -> Flow:
@@ -127,6 +127,7 @@ def phase_retrieval_flow(overlap: Any = 0.5, size: Any = 1.0) -> Flow:
     )
 
 
+@remembered
 def diagonal_flow(net: Any, linear: bool | None = None) -> Flow:
     r"""A diagonal network, truncated or not, as a flow of θ = (u, v) [eq:gf_truncated_dln].
 
@@ -136,23 +137,17 @@ def diagonal_flow(net: Any, linear: bool | None = None) -> Flow:
         raise InputError(f"net must be a diagonal network, truncated or not, got {type(net).__name__}")
     numbers = {"alpha": net.alpha, "lam": net.lam}
     alpha, lam = (one_real(k, v, lambda x: x >= 0, "one number for a flow") for k, v in numbers.items())
-    depth, cut, bound = net.depth, untruncated, ""
-    if isinstance(net, TruncatedDiagonalNetwork):
-        cut, bound = functools.partial(truncated, net.M), f" M={net.M:g}"
-
-    def part(x):
-        value, slope, _ = cut(x**depth)
-        return value, x ** (depth - 1) * slope
+    part = functools.partial(layer, net.truncation, net.depth)
 
     def p(g, theta):
         u, v = theta
         return -0.5 * jnp.stack([part(u)[1] * g + lam * u, -part(v)[1] * g + lam * v])
 
     return Flow(
-        w=lambda theta: (part(theta[0])[0] - part(theta[1])[0]) / depth,
+        w=lambda theta: (part(theta[0])[0] - part(theta[1])[0]) / net.depth,
         ell=residual,
         p=p,
         theta0=[alpha, alpha],
         linear=linear,
-        name=f"{type(net).__name__} α={alpha:g} λ={lam:g} depth {depth}{bound}",
+        name=repr(net),
     )

@@ -14,7 +14,7 @@ from dynafield.errors import InputError
 from dynafield.problem.checks import concrete, integer, one_real, real
 from dynafield.problem.mirror import MirrorMap, log_cosh
 
-__all__ = ["DiagonalNetwork", "Network", "TruncatedDiagonalNetwork"]
+__all__ = ["DiagonalNetwork", "Network", "TruncatedDiagonalNetwork", "layer", "truncated", "untruncated"]
 
 LOG_RANGE = 300 * np.log(10)
 """α^(2L-2) is kept within 1e±300."""
@@ -125,6 +125,12 @@ class TruncatedDiagonalNetwork(Network):
     def truncation(self) -> Callable[[Any], tuple[Any, Any, Any]]:
         r"""\(\eta_M\) and its derivatives."""
         return functools.partial(truncated, self.M)
+
+
+def layer(truncation: Callable[[Any], tuple[Any, Any, Any]], depth: int, x: Any) -> tuple[Any, Any]:
+    r"""\(\eta(x^L)\), a layer's part of Lw, and \(x^{L-1}\eta'(x^L)\), by which the gradient acts on it."""
+    value, slope, _ = truncation(x**depth)
+    return value, x ** (depth - 1) * slope
 
 
 def untruncated(x: Any) -> tuple[Any, Any, Any]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Float, Int
 
-from dynafield.problem.networks import Network
+from dynafield.problem.networks import Network, layer
 from dynafield.problem.trainers import DIVERGED, Steps
 from dynafield.simulation.data import Reduced
 
@@ -30,23 +30,18 @@ def descend(
     Mini-batches are rows of `data`, drawn by `rng`. `report` is told after every step how much is
     done. Returns the networks that diverged, each with the step at which it did.
     """
-    depth, truncation, step = net.depth, net.truncation, trainer.step
+    depth, step = net.depth, trainer.step
     rows, diverged, following = np.arange(len(u)), {}, 0
     state = np.stack([u, v, np.zeros_like(u), np.zeros_like(v)])
     decay = 0.5 * step * lam[:, None]
     n = len(data.y)
     seen = max(1, round(trainer.fraction * n))
 
-    def layer(x):
-        power = x**depth
-        value, slope, _ = truncation(power)
-        return value, x ** (depth - 1) * slope
-
     limit = None
     with np.errstate(over="ignore", invalid="ignore"):
         for taken in range(int(stops[-1]) + 1):
             u, v = state[:2]
-            (u_value, u_slope), (v_value, v_slope) = layer(u), layer(v)
+            (u_value, u_slope), (v_value, v_slope) = (layer(net.truncation, depth, x) for x in (u, v))
             w = (u_value - v_value) / depth
             batch = slice(None) if seen == n else rng.permutation(n)[:seen]
             X, y = data.X[batch], data.y[batch]

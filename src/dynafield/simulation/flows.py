@@ -9,9 +9,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
-from scipy.special import ndtri
 from scipy.stats import qmc
 
+from dynafield.numerics.normals import normals_of, whitened
 from dynafield.problem.flows import MEASURES, Datum, Flow
 from dynafield.problem.task import Task
 from dynafield.problem.trainers import DIVERGED, SGD, GradientFlow, Steps, Trainer
@@ -31,7 +31,6 @@ class FlowPlan(NamedTuple):
 
     task: Task
     net: Flow
-    shape: tuple[int, ...]
     n: int
     d: int
     law: InputLaw
@@ -195,9 +194,7 @@ def fresh_normals(flow: Flow) -> Float[np.ndarray, "m k"]:
     """Normals of fresh data, with exact first and second moments: f, f*, ξ and what z takes."""
     dims = flow.outputs + 2 + flow.own.normals
     points = qmc.Sobol(dims, rng=np.random.default_rng(0)).random(FRESH)
-    normals = ndtri(np.clip(points, 2.0**-54, 1 - 2.0**-54))
-    normals -= np.mean(normals, axis=0)
-    return np.linalg.solve(np.linalg.cholesky(normals.T @ normals / FRESH), normals.T).T
+    return whitened(normals_of(points).T).T
 
 
 def take(

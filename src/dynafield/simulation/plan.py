@@ -70,7 +70,7 @@ def make_plan(
         check_unused(start, coordinates, residuals, weights)
         net.try_out(task)
         times = read_times(t_max, t_eval, trainer)
-        return FlowPlan(task, net, (), n, d, law, *read_targets(targets, d), trainer, *times)
+        return FlowPlan(task, net, n, d, law, *read_targets(targets, d), trainer, *times)
     untraced(alpha=net.alpha, lam=net.lam)
     shape = same_shape(alpha=net.alpha, lam=net.lam)
     alpha, lam = (np.broadcast_to(np.asarray(x, float), shape).ravel() for x in (net.alpha, net.lam))
