@@ -36,6 +36,19 @@ def test_limits_in_time():
     assert over.train_error[0] == pytest.approx(0.04 / 2, rel=1e-9)
 
 
+def test_many_late_times_are_quick_and_exact():
+    """Two-time kernels at 200 times up to 1e6/α²: the last rows against their late-time laws at δ = 1."""
+    alpha, task = 10.0, df.Task(1.0, 0.0, df.Gaussian(1.0))
+    t = np.geomspace(1e-3, 1e6, 200) / alpha**2
+    curves = df.lazy_curves(task, df.DiagonalNetwork(alpha), t)
+    late = alpha**2 * (t[-1] + t[-50:])  # near x = 0 the density is x^(-1/2)/π, up to a factor 1 - x/8
+    assert curves.C_w[-1, -50:] == pytest.approx(1 / np.sqrt(np.pi * late), rel=0.1 / late[0])
+    assert curves.C_f[-1, -50:] == pytest.approx(0.5 / np.sqrt(np.pi * late**3), rel=0.3 / late[0])
+    lag = alpha**2 * (t[-1] - t[0])
+    assert curves.R_w[-1, 0] == pytest.approx(alpha**2 / np.sqrt(np.pi * lag), rel=0.1 / lag)
+    assert np.all(curves.R_w[0, 1:] == 0) and curves.R_w[0, 0] == pytest.approx(alpha**2, rel=1e-12)
+
+
 def test_files_pictures_and_refusals(tmp_path, sparse):
     curves = df.lazy_curves(sparse, df.DiagonalNetwork(10.0), np.geomspace(1e-4, 1, 20))
     again = df.load(curves.save(tmp_path / "lazy.nc"))

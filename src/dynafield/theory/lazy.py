@@ -65,22 +65,16 @@ def lazy_kernels(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """C_w, C_f, R_w, R_f at unit slope."""
     law = MarchenkoPastur(delta)
-    both, gap = t[:, None] + t, t[:, None] - t
-    causal = gap >= 0
-    ahead = np.where(causal, gap, 0.0)
-
-    def decays(lag: np.ndarray, x: np.ndarray) -> np.ndarray:
-        return np.exp(-lag[..., None] * x)
-
-    def growth(x: np.ndarray) -> np.ndarray:  # (1 - e^{-xt})(1 - e^{-xt'})/x, zero at x = 0
-        one = -np.expm1(-t[:, None] * x)
-        return one[:, None] * (one / np.where(x > 0, x, 1.0))
-
-    bulk = law.average(lambda x: decays(both, x), atom=False)
-    lost = law.average(lambda x: x * decays(both, x))
-    C_w = power * (bulk + law.atom) + noise / delta * law.average(growth)
+    x, weight = law.nodes()
+    decay, lost = np.exp(-t[:, None] * x), -np.expm1(-t[:, None] * x)
+    bulk = (decay * weight) @ decay.T
+    C_w = power * (bulk + law.atom) + noise / delta * (lost * (weight / x)) @ lost.T
     # the atom 1 - δ and the constant δ - 1 cancel for δ < 1: leave out both
-    C_f = power * lost + noise / delta * (bulk + max(0.0, delta - 1))
-    R_w = np.where(causal, law.average(lambda x: decays(ahead, x)), 0.0) / delta
-    R_f = np.where(causal, law.average(lambda x: x * decays(ahead, x)), 0.0) / delta
+    C_f = power * (decay * (weight * x)) @ decay.T + noise / delta * (bulk + max(0.0, delta - 1))
+    R_w, R_f = np.zeros_like(C_w), np.zeros_like(C_w)
+    both = np.stack([weight, weight * x], axis=1)
+    for row, now in enumerate(t):
+        before = np.flatnonzero(t <= now)
+        R_w[row, before], R_f[row, before] = (np.exp(-(now - t[before])[:, None] * x) @ both).T / delta
+        R_w[row, before] += law.atom / delta
     return C_w, C_f, R_w, R_f
