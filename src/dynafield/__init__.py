@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dynafield.version import __version__
 
 if TYPE_CHECKING:
+    from dynafield.dmft.activation import Activation
     from dynafield.dmft.curves import Curves
     from dynafield.dmft.flow_curves import FlowCurves
     from dynafield.dmft.solve import solve
@@ -44,12 +45,19 @@ if TYPE_CHECKING:
     from dynafield.simulation.runs import Runs
     from dynafield.simulation.simulate import simulate
     from dynafield.studies.comparison import Comparison, compare
+    from dynafield.studies.grokking import Grokking, grokking
+    from dynafield.studies.phases import phases, plot_phases
+    from dynafield.studies.regimes import RegimeMap, regime_map
     from dynafield.theory.fixed_points import FixedPoint, fixed_point
+    from dynafield.theory.infinite_data import InfiniteDataCurves, infinite_data_curves, infinite_data_paths
     from dynafield.theory.lazy import LazyCurves, lazy_curves
+    from dynafield.theory.phases import Measure, Phases, Stage
     from dynafield.theory.rates import ConvergenceRate, convergence_rate
+    from dynafield.theory.search import SearchPhase, search_phase
     from dynafield.theory.tradeoffs import Tradeoff, tradeoff
 
 __all__ = [
+    "Activation",
     "Bernoulli",
     "Comparison",
     "Components",
@@ -71,16 +79,23 @@ __all__ = [
     "GaussianMixture",
     "GradientDescent",
     "GradientFlow",
+    "Grokking",
     "HeavyBall",
+    "InfiniteDataCurves",
     "InputError",
     "LazyCurves",
+    "Measure",
     "MessagePassing",
     "Minimizer",
     "Network",
+    "Phases",
     "Prior",
+    "RegimeMap",
     "Runs",
     "SGD",
+    "SearchPhase",
     "SolveError",
+    "Stage",
     "StateEvolution",
     "Task",
     "Tradeoff",
@@ -92,13 +107,20 @@ __all__ = [
     "convergence_rate",
     "diagonal_flow",
     "fixed_point",
+    "grokking",
     "huber_flow",
+    "infinite_data_curves",
+    "infinite_data_paths",
     "lazy_curves",
     "load",
     "logistic_flow",
     "minimizer",
     "phase_retrieval_flow",
+    "phases",
+    "plot_phases",
+    "regime_map",
     "ridge_flow",
+    "search_phase",
     "simulate",
     "solve",
     "state_evolution",
@@ -106,6 +128,7 @@ __all__ = [
 ]
 
 HOMES = {
+    "dynafield.dmft.activation": ("Activation",),
     "dynafield.dmft.curves": ("Curves",),
     "dynafield.dmft.flow_curves": ("FlowCurves",),
     "dynafield.dmft.solve": ("solve",),
@@ -141,9 +164,15 @@ HOMES = {
     "dynafield.simulation.runs": ("Runs",),
     "dynafield.simulation.simulate": ("simulate",),
     "dynafield.studies.comparison": ("Comparison", "compare"),
+    "dynafield.studies.grokking": ("Grokking", "grokking"),
+    "dynafield.studies.phases": ("phases", "plot_phases"),
+    "dynafield.studies.regimes": ("RegimeMap", "regime_map"),
     "dynafield.theory.fixed_points": ("FixedPoint", "fixed_point"),
+    "dynafield.theory.infinite_data": ("InfiniteDataCurves", "infinite_data_curves", "infinite_data_paths"),
     "dynafield.theory.lazy": ("LazyCurves", "lazy_curves"),
+    "dynafield.theory.phases": ("Measure", "Phases", "Stage"),
     "dynafield.theory.rates": ("ConvergenceRate", "convergence_rate"),
+    "dynafield.theory.search": ("SearchPhase", "search_phase"),
     "dynafield.theory.tradeoffs": ("Tradeoff", "tradeoff"),
 }
 

@@ -7,8 +7,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from dynafield.dmft.activation import LEVEL, Activation, activation_times
 from dynafield.dmft.solved import SolvedRecord, replica_mean
-from dynafield.problem.checks import integer
+from dynafield.problem.checks import integer, one_real
 from dynafield.records.record import quantity
 from dynafield.records.timed import TIME, TwoTimeRecord
 
@@ -77,12 +78,21 @@ class Curves(SolvedRecord, TwoTimeRecord):
     def law(self, t: Any, *index: int) -> Law:
         """Weighted draws (w(t), w*) at a time; `index` chooses one problem of several."""
         row, rule = self.place(t, index)
-        return Law(
-            np.asarray(self.paths)[row] @ rule,
-            np.asarray(self.path_target)[row],
-            np.asarray(self.path_weight)[row],
-            np.asarray(self.path_replica)[row].astype(int),
+        return Law(np.asarray(self.paths)[row] @ rule, *self.known(row))
+
+    def activation(self, *index: int, level: float = LEVEL) -> Activation:
+        """First times at which sampled coordinates have |w| ≥ level [eq:activation]; `index` as in `law`."""
+        level = one_real("level", level, lambda x: x > 0, "one number > 0")
+        row, _ = self.place(0.0, index)
+        times = activation_times(np.asarray(self.paths)[row], self.dense, level)
+        return Activation(times, *self.known(row), level, float(self.t[-1]))
+
+    def known(self, row: tuple) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Targets, weights and replicas of the paths of one problem."""
+        target, weight, replica = (
+            np.asarray(x)[row] for x in (self.path_target, self.path_weight, self.path_replica)
         )
+        return target, weight, replica.astype(int)
 
     def observable(self, function: Callable, t: Any, *index: int) -> tuple[float, float]:
         """E[function(w(t), w*)] and its standard error."""

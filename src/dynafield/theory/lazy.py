@@ -17,7 +17,7 @@ from dynafield.problem.networks import DiagonalNetwork, Network
 from dynafield.problem.task import Task
 from dynafield.records.timed import TwoTimeRecord
 
-__all__ = ["LazyCurves", "lazy_curves"]
+__all__ = ["LazyCurves", "lazy_curves", "lazy_limit"]
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
@@ -58,6 +58,17 @@ def lazy_curves(task: Task, net: Network, t: Any) -> LazyCurves:
         R_w=slope * R_w,
         R_f=slope * R_f,
     )
+
+
+def lazy_limit(task: Task) -> float:
+    r"""\(\rho^2(1-\delta)_+ + \sigma^2/(1 - \min(\delta, 1/\delta))\), the test error at its end.
+
+    Of one problem; infinite at δ = 1 with noise.
+    """
+    delta, noise = float(task.delta), float(task.sigma) ** 2
+    gap = 1 - min(delta, 1 / delta)
+    inflated = noise / gap if gap > 0 else np.inf if noise > 0 else 0.0
+    return task.prior.second_moment * max(0.0, 1 - delta) + inflated
 
 
 def lazy_kernels(
