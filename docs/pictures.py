@@ -1,6 +1,7 @@
-"""The pictures of `finite.md`, `curves.md`, `steps.md` and `flows.md`."""
+"""The pictures of `finite.md`, `curves.md`, `steps.md`, `flows.md` and `phases.md`: all, or those named."""
 
 import re
+import sys
 from pathlib import Path
 
 import matplotlib as mpl
@@ -120,9 +121,66 @@ def own_model():
     figure.savefig(HERE / "flows.png", dpi=120)
 
 
+def stages():
+    """Stages for large and small α, the collapse of grokking, and incremental learning as a staircase."""
+    task = df.Task(delta=0.5, sigma=0.1, prior=df.Bernoulli(0.1))
+    figure, panels = plt.subplots(2, 2, figsize=(11.5, 8), layout="constrained")
+    df.plot_phases(df.solve(task, df.DiagonalNetwork(30.0, 0.2), 100.0), ax=panels[0, 0])
+    df.plot_phases(df.solve(task, df.DiagonalNetwork(1e-3), 300.0), ax=panels[0, 1])
+    found = df.grokking(task, 0.2)
+    print(found)
+    found.plot(panels[1, 0])
+    for name in ("half_time", "half_time_se", "shift"):
+        print(name, np.round(getattr(found, name), 4))
+    values, alpha = np.array([0.5, 1.0, 2.0]), 1e-4
+    steps = df.Task(delta=20.0, sigma=0.1, prior=df.Discrete([0.0, *values], [0.7, 0.1, 0.1, 0.1]))
+    ax = df.solve(steps, df.DiagonalNetwork(alpha), 80.0).activation(level=0.25).plot(panels[1, 1])
+    for k, value in enumerate(values):
+        time = 2 * np.log(1 / alpha) / value
+        ax.axvline(
+            time, color="0.4", linestyle=":", label="2 log(1/α)/|w*| for w* = 2, 1, ½" if k == 0 else None
+        )
+    ax.set(xscale="linear", xlim=(0, 80))
+    ax.set_title(
+        f"incremental learning: δ = 20, σ = 0.1, α = {alpha:g}, λ = 0, w* ∈ {{0, ½, 1, 2}}", fontsize=9
+    )
+    ax.legend(frameon=False, fontsize=9)
+    figure.savefig(HERE / "phases.png", dpi=110)
+
+
+def plane():
+    """The (α, λ) plane at one time."""
+    task = df.Task(delta=0.5, sigma=0.1, prior=df.Bernoulli(0.1))
+    found = df.regime_map(task, np.geomspace(1e-3, 20, 16), np.geomspace(1e-2, 1, 10), t_max=60.0)
+    found.plot().figure.savefig(HERE / "regimes.png", dpi=110)
+
+
+def small_decay():
+    """Curves with a little weight decay leave that without any at t ~ 1/λ."""
+    task = df.Task(delta=0.5, sigma=0.1, prior=df.Bernoulli(0.1))
+    figure, panels = plt.subplots(1, 2, figsize=(9.2, 3.6), layout="constrained")
+    plain = df.solve(task, df.DiagonalNetwork(0.5), 1000.0)
+    t = np.geomspace(0.1, 1000.0, 300)
+    panels[0].plot(t, plain.at(t).test_error, color="black", linewidth=2.5, label="λ = 0")
+    for lam, colour in zip((0.1, 0.03, 0.01, 0.003), COLOURS, strict=False):
+        curve = df.solve(task, df.DiagonalNetwork(0.5, lam), min(1000.0, 10 / lam))
+        times = t[t <= curve.t[-1]]
+        error = curve.at(times).test_error
+        panels[0].plot(times, error, color=colour, label=f"λ = {lam:g}")
+        panels[1].plot(lam * times, np.abs(error - plain.at(times).test_error) / 0.11, color=colour)
+    panels[0].set(xscale="log", xlabel="training time t", ylabel="test error C_w + σ²")
+    panels[1].set(xscale="log", yscale="log", xlabel="λt", ylabel="distance from λ = 0, in units of E(0)")
+    panels[1].set_ylim(1e-4, 1)
+    panels[0].legend(frameon=False, fontsize=9)
+    panels[0].set_title("δ = 0.5, σ = 0.1, Bernoulli(0.1), α = 0.5", fontsize=9)
+    for ax in panels:
+        ax.grid(alpha=0.25, linewidth=0.6)
+        ax.spines[["top", "right"]].set_visible(False)
+    figure.savefig(HERE / "small_decay.png", dpi=110)
+
+
 if __name__ == "__main__":
-    learning()
-    stepping()
-    own_model()
-    training()
-    spectra()
+    pictures = (learning, stepping, own_model, training, spectra, stages, plane, small_decay)
+    for picture in pictures:
+        if len(sys.argv) == 1 or picture.__name__ in sys.argv:
+            picture()

@@ -13,6 +13,7 @@ PAGES = [
     "docs/curves.md",
     "docs/steps.md",
     "docs/flows.md",
+    "docs/phases.md",
     "docs/finite.md",
     "docs/howto.md",
 ]

@@ -1,4 +1,4 @@
-"""`dynafield solve`, `compare`, `limit`, `rate`, `simulate` and `reproduce`."""
+"""`dynafield solve`, `compare`, `limit`, `rate`, `phases`, `simulate` and `reproduce`."""
 
 import hashlib
 import os
@@ -85,15 +85,15 @@ def check_places(out: Path | None, plot: Path | None) -> None:
         raise InputError(f"plot must end in {', '.join(PICTURES)}, got {str(plot)!r}")
 
 
-def keep(record: Any, out: Path | None, plot: Path | None) -> None:
-    """Save and draw a result as asked."""
+def keep(record: Any, out: Path | None, plot: Path | None, draw: Callable[[], Any] | None = None) -> None:
+    """Save and draw a result as asked, by its own `plot` unless told otherwise."""
     if out is not None:
         typer.echo(f"saved {record.save(out)}", err=True)
     if plot is not None:
         import matplotlib as mpl
 
         mpl.use("Agg")
-        record.plot().figure.savefig(plot, dpi=160)
+        (draw or record.plot)().figure.savefig(plot, dpi=160)
         typer.echo(f"drew {plot}", err=True)
 
 
@@ -229,6 +229,40 @@ def rate(
     record = convergence_rate(*problem(delta, sigma, alpha, lam, depth, prior))
     names = ("case", "gamma", "dgamma_dalpha", "large_alpha", "small_alpha")
     deliver(record, names, json, out, plot)
+
+
+@app.command()
+def phases(
+    delta: OneDelta = "0.5",
+    sigma: OneSigma = "0.1",
+    alpha: Annotated[str, typer.Option("--alpha", help="Initial scale of the weights, one number.")] = "0.5",
+    lam: Annotated[str, typer.Option("--lam", help="Weight decay, one number.")] = "0",
+    depth: Depth = 2,
+    prior: PriorText = "bernoulli:0.1",
+    t_max: Annotated[
+        float | None,
+        typer.Option("--t-max", help="Solve up to this time and measure; --plot and --out choose one."),
+    ] = None,
+    tol: Tolerance = 1e-2,
+    seed: Annotated[int, typer.Option("--seed", help="Random seed of the sampled paths.")] = 0,
+    json: JsonFlag = False,
+    out: Annotated[Path | None, typer.Option("--out", help="Save the solved curve to this file.")] = None,
+    plot: Plot = None,
+) -> None:
+    """The stages of training: when they come, and which closed form holds in each."""
+    from dynafield.cli.tables import emit_phases
+    from dynafield.dmft.solve import solve as compute
+    from dynafield.studies.phases import phases as stages
+    from dynafield.studies.phases import plot_phases
+
+    check_places(out, plot)
+    task, net = problem(delta, sigma, alpha, lam, depth, prior)
+    found = stages(task, net)
+    if t_max is not None or plot is not None or out is not None:
+        curves = compute(task, net, found.horizon if t_max is None else t_max, tol=tol, seed=seed)
+        found = stages(curves)
+        keep(curves, out, plot, lambda: plot_phases(curves))
+    emit_phases(found, as_text=not json)
 
 
 @app.command()

@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from dynafield.records.record import Record
     from dynafield.simulation.runs import Runs
     from dynafield.studies.comparison import Comparison
+    from dynafield.theory.phases import Phases
 
-__all__ = ["emit", "emit_comparison"]
+__all__ = ["emit", "emit_comparison", "emit_phases"]
 
 
 def columns(record: "Record", names: tuple[str, ...]) -> dict[str, Any]:
@@ -127,6 +128,24 @@ def emit_comparison(found: "Comparison", as_text: bool) -> None:
         name.replace("_error", ""): values[..., which] for name, values in content.items() if name != "t"
     }
     typer.echo("\n".join([repr(found), "", table(over_times(found.runs, found.t[which], curves))]))
+
+
+def emit_phases(found: "Phases", as_text: bool) -> None:
+    """Print stages and what was measured of them, or both as JSON; what is not finite is null there."""
+    import numpy as np
+
+    if as_text:
+        typer.echo(repr(found))
+        return
+
+    def rows(parts: Any) -> list[dict[str, Any]]:
+        return [
+            {k: None if isinstance(v, float) and not np.isfinite(v) else v for k, v in one._asdict().items()}
+            for one in parts
+        ]
+
+    content = {"regime": found.regime, "stages": rows(found.stages), "measured": rows(found.measured)}
+    typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
 
 
 def table(content: dict[str, Any]) -> str:

@@ -194,10 +194,10 @@ def draw_regimes(result: "RegimeMap", ax: Any = None) -> Any:
     number = np.vectorize(names.index)(np.asarray(result.stage))
     ax.pcolormesh(alpha, lam, number.T, cmap=ListedColormap(list(SHADES.values())), vmin=-0.5,
                   vmax=len(names) - 0.5, alpha=0.45, shading="nearest")  # fmt: skip
-    lines = ax.contour(alpha, lam, np.asarray(result.test_error).T, levels=8, colors="black", linewidths=0.8)
-    ax.clabel(lines, fontsize=7)
     ax.set_xscale(spread(alpha))
     ax.set_yscale(spread(lam))
+    lines = ax.contour(alpha, lam, np.asarray(result.test_error).T, levels=8, colors="black", linewidths=0.8)
+    ax.clabel(lines, fontsize=7)
     present = [name for name in names if np.any(number == names.index(name))]
     patches = [Patch(facecolor=SHADES[name], alpha=0.45, edgecolor="0.7", label=name) for name in present]
     ax.set_title(

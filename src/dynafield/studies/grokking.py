@@ -63,9 +63,9 @@ def grokking(
         raise InputError("delta must not be 1 with noise: the lazy phase then has no plateau")
     offset = np.linspace(-0.5 * REACH / lam, REACH / lam, 301)
     times, errors, curves = [], [], []
-    with Progress("solving", len(scales), progress) as bar:
+    with Progress("solving", float(len(scales)), progress) as bar:
         for k, alpha in enumerate(scales):
-            bar.show(k, f"α = {alpha:g}")
+            bar.show(float(k), f"α = {alpha:g}")
             middle = 2 * np.log(alpha) / lam
             found = solve(
                 task, DiagonalNetwork(alpha, lam), middle + REACH / lam, tol=tol, seed=seed, progress=False

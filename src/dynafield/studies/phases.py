@@ -57,7 +57,7 @@ class Reading(NamedTuple):
         return float(self.t[k] + (level - value[k]) / slope), float(error[k] / abs(slope))
 
 
-def phases(problem: Task | Curves, net: DiagonalNetwork | None = None, *index: int) -> Phases:
+def phases(problem: Any, net: Any = None, *index: int) -> Phases:
     """The stages of training with their times, closed forms and how far these hold.
 
     `phases(task, net)` knows the closed forms alone; `phases(curves)` also measures their counterparts on
@@ -187,7 +187,7 @@ def overlays(found: Phases, t: np.ndarray) -> list[Overlay]:
     return [one for one in drawn if len(one.t)]
 
 
-def plot_phases(curves: Curves, *index: int, ax: Any = None) -> Any:
+def plot_phases(curves: Any, *index: int, ax: Any = None) -> Any:
     """The curve on a logarithmic axis of time, its stages shaded, their closed forms laid over it.
 
     For small α a second panel shows how many coordinates are active, unless `ax` is given.

@@ -69,9 +69,9 @@ def regime_map(
         [predicted(task, DiagonalNetwork(a, b, plane.depth)).at(end).name for b in decays] for a in scales
     ]
     rows: dict[str, list[Any]] = {name: [] for name in ("test_error", "test_error_se", "train_error")}
-    with Progress("solving", len(scales), progress) as bar:
+    with Progress("solving", float(len(scales)), progress) as bar:
         for k, alpha in enumerate(scales):
-            bar.show(k, f"α = {alpha:.3g}")
+            bar.show(float(k), f"α = {alpha:.3g}")
             net = DiagonalNetwork(alpha, decays, plane.depth)
             found = solve(task, net, end, tol=tol, seed=seed, progress=False)
             for name, values in rows.items():

@@ -15,7 +15,7 @@ from scipy.integrate import solve_ivp
 from dynafield.errors import InputError, SolveError
 from dynafield.problem.checks import one_real, real_vector
 from dynafield.problem.mirror import log_cosh
-from dynafield.problem.networks import DiagonalNetwork
+from dynafield.problem.networks import DiagonalNetwork, Network
 from dynafield.problem.priors import Components, Prior, check_mixture
 from dynafield.theory.closed_forms import FORMS
 
@@ -64,9 +64,7 @@ class InfiniteDataCurves:
         return f"InfiniteDataCurves: {self.title}, {self.prior}, {self.net}\n  {last}"
 
 
-def infinite_data_curves(
-    prior: Prior, net: DiagonalNetwork, t: Any, sigma: float = 0.0
-) -> InfiniteDataCurves:
+def infinite_data_curves(prior: Any, net: Network, t: Any, sigma: float = 0.0) -> InfiniteDataCurves:
     r"""Errors at times `t` for δ → ∞, exactly, and by closed forms in `forms` [eq:dmft_inf_delta].
 
     `forms` has the test error by lazy, rich, logistic and composite form for α ≥ 1, by search, descent and
@@ -96,7 +94,7 @@ def infinite_data_curves(
     return InfiniteDataCurves(prior, net, sigma, times, np.diag(C_w) + sigma**2, C_w, forms)
 
 
-def infinite_data_paths(w_star: Any, net: DiagonalNetwork, t: Any) -> Float[np.ndarray, "n t"]:
+def infinite_data_paths(w_star: Any, net: Network, t: Any) -> Float[np.ndarray, "n t"]:
     """w(t) of coordinates with targets `w_star` for δ → ∞: one row each."""
     net, times = checked(net, t)
     target = real_vector("w_star", np.atleast_1d(w_star), np.isfinite, "finite targets")

@@ -99,10 +99,6 @@ class Phases:
             return 100.0
         return last.start * (100.0 if last.name == "plateau" else 2.0)
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Stages as rows of a table."""
-        return [stage._asdict() for stage in self.stages]
-
     def __repr__(self) -> str:
         told = f"δ={self.task.delta:g} σ={self.task.sigma:g} {self.task.prior}, {self.net}"
         lines = [f"Phases: {self.regime}, {told}"]

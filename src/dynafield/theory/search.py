@@ -7,7 +7,7 @@ import numpy as np
 
 from dynafield.errors import InputError
 from dynafield.problem.checks import index_of, same_shape, untraced
-from dynafield.problem.networks import DiagonalNetwork
+from dynafield.problem.networks import DiagonalNetwork, Network
 from dynafield.problem.task import Task
 from dynafield.records.record import Record, quantity
 from dynafield.theory.fields import FieldLaw, ordering
@@ -41,7 +41,7 @@ class SearchPhase(Record):
         return draw_search(self, ax)
 
 
-def search_phase(task: Task, net: DiagonalNetwork) -> SearchPhase:
+def search_phase(task: Task, net: Network) -> SearchPhase:
     """Probabilities that true and false coordinates grow, and that true ones are faster, for α → 0.
 
     Arrays of δ, σ, α, λ broadcast. Without weight decay every coordinate grows, and only the order of

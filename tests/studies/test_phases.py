@@ -1,0 +1,230 @@
+"""Stages on solved curves: activation against finite networks and closed forms, steps, stops, pictures."""
+
+import numpy as np
+import pytest
+
+import dynafield as df
+from dynafield.dmft.activation import Activation
+
+
+@pytest.fixture(scope="module")
+def small():
+    """A solved problem of small α."""
+    task = df.Task(delta=0.5, sigma=0.1, prior=df.Bernoulli(0.1))
+    return df.solve(task, df.DiagonalNetwork(1e-3), 60.0, tol=1e-2)
+
+
+@pytest.fixture(scope="module")
+def large():
+    """A solved problem of large α with weight decay."""
+    task = df.Task(delta=0.5, sigma=0.1, prior=df.Bernoulli(0.1))
+    return df.solve(task, df.DiagonalNetwork(10.0, 0.5), 40.0, tol=1e-2)
+
+
+def test_active_coordinates_are_those_of_finite_networks(small):
+    """Shares of true and false coordinates, d = 1000, within 4 standard errors of runs and sample."""
+    times = np.array([8.0, 15.0, 30.0, 60.0])
+    fine = np.unique(np.concatenate([np.linspace(0, 60, 121), times]))
+    runs = df.simulate(
+        small.task, small.net, 60.0, d=1000, seeds=8, t_eval=fine, coordinates=list(range(1000)), seed=1
+    )
+    reached = np.maximum.accumulate(np.abs(runs.coordinates), axis=1) >= 0.5
+    at = np.searchsorted(fine, times)
+    active = small.activation()
+    for kind in (True, False):
+        chosen = (np.asarray(runs.w_star) != 0) == kind
+        shares = np.sum(reached[:, at] & chosen[:, None], axis=-1) / np.sum(chosen, axis=-1)[:, None]
+        share, error = active.active(times, kind)
+        spread = np.hypot(shares.std(axis=0, ddof=1) / np.sqrt(8), error)
+        assert np.all(np.abs(shares.mean(axis=0) - share) < 4 * spread + 2e-3)  # 2/d for the size
+
+
+def test_activation_is_where_the_integral_of_the_gradient_says(small):
+    """|∫g| = asinh(|w|/α²) comes to 2 log(1/α) at the activation time, path by path."""
+    active = small.activation()
+    some = np.flatnonzero(np.isfinite(active.time) & (active.time < 60.0))[::100]
+    assert len(some) > 10
+    w = np.abs(small.paths)[some]
+    for k, path in zip(some, w, strict=True):
+        value = path @ small.dense.weights(np.array([active.time[k]]))[0]
+        assert np.arcsinh(value / 1e-6) == pytest.approx(2 * np.log(1e3), abs=2e-3)  # linear in log w between
+
+
+def test_early_activation_follows_the_fields_of_the_start(small):
+    """The first percent of the true coordinates: 2 log(1/α)/|h|, plus a part of order 1/|h| for the jump."""
+    law = df.search_phase(small.task, small.net).law()
+    time, _ = small.activation().quantile(0.01)
+    field = law.level(0.01, True)
+    assert 0 < time - 2 * np.log(1e3) / field < 1 / field
+
+
+def test_staircase_of_incremental_learning():
+    """δ large: each size of target comes at 2 log(1/α)/|w*|, as for δ → ∞ up to a part of order 1/δ."""
+    alpha, values = 1e-4, np.array([0.5, 1.0, 2.0])
+    task = df.Task(50.0, 0.05, df.Discrete([0.0, *values], [0.7, 0.1, 0.1, 0.1]))
+    active = df.solve(task, df.DiagonalNetwork(alpha), 60.0, tol=1e-2).activation(level=0.25)
+    for value in values:
+        times = active.time[active.w_star == value]
+        exact = df.infinite_data_paths([value], df.DiagonalNetwork(alpha), t := np.linspace(0, 60, 6001))[0]
+        assert np.median(times) == pytest.approx(np.interp(0.25, exact, t), rel=0.02)
+    steps, _ = active.active([12.0, 26.0, 55.0], true=True)
+    assert steps == pytest.approx([1 / 3, 2 / 3, 1], abs=0.03)
+    assert np.max(active.active([60.0], true=False)[0]) < 0.01
+
+
+@pytest.mark.parametrize(("alpha", "lam"), [(0.2, 0.0), (0.1, 0.0), (0.1, 0.06)])
+def test_deep_networks_wait_for_a_power_of_alpha(alpha, lam):
+    """δ = 50, depth 3: medians are within 2/|h| of the formula and 2 % of δ → ∞; λ sets a threshold."""
+    task = df.Task(50.0, 0.1, df.Discrete([0.0, 0.5, 1.0], [0.8, 0.1, 0.1]))
+    net = df.DiagonalNetwork(alpha, lam, 3)
+    active = df.solve(task, net, 60.0, tol=1e-2).activation(level=0.25)
+    expected = df.search_phase(task, net).law().activation_time(np.array([0.5, 1.0]))
+    for value, time in zip((0.5, 1.0), expected, strict=True):
+        found = np.median(active.time[active.w_star == value])
+        if np.isinf(time):
+            assert np.all(np.isinf(active.time[active.w_star == value]))
+        else:
+            assert abs(found - time) < 2 / value
+            exact = df.infinite_data_paths([value], net, t := np.linspace(0, 60, 6001))[0]
+            assert found == pytest.approx(np.interp(0.25, exact, t), rel=0.02)
+    assert np.all(np.isinf(active.time[active.w_star == 0]))
+
+
+def test_measures_of_small_alpha(small):
+    found = df.phases(small)
+    assert [s.name for s in found] == ["search", "descent", "rich"]
+    assert found["plateau_end"].value == pytest.approx(found["search"].end, rel=0.1)
+    lost = small.at([found["plateau_end"].value]).train_error[0]
+    assert lost == pytest.approx(0.95 * small.train_error[0], rel=1e-4)
+    times = [found[f"activation_{q}%"].value for q in (10, 50, 90)]
+    assert times[0] < times[1] < times[2]
+    stop = found["best_stop"]
+    assert stop.low <= stop.value <= stop.high
+    fine = small.at(np.linspace(5, 60, 500))
+    assert found["best_test_error"].value == pytest.approx(fine.test_error.min(), rel=1e-4)
+
+
+def test_best_stop_of_an_interior_minimum(sparse):
+    curves = df.solve(sparse, df.DiagonalNetwork(0.5), 100.0, tol=1e-2)
+    stop = df.phases(curves)["best_stop"]
+    assert 5 < stop.low < stop.value < stop.high < 20
+    inside = curves.at(np.linspace(stop.low, stop.high, 50))
+    outside = curves.at([0.8 * stop.low, 1.3 * stop.high])
+    tight = np.max(inside.test_error - inside.test_error_se)
+    assert np.all(outside.test_error + outside.test_error_se > tight)
+
+
+def test_measures_of_large_alpha(large):
+    """The three times lie on the levels that define them; the lazy form holds before."""
+    found = df.phases(large)
+    plateau, end = 0.07, float(df.fixed_point(large.task, large.net).test_error)
+    for name, part in (("plateau_end", 0.05), ("grokking_time", 0.5)):
+        value = large.at([found[name].value]).test_error[0]
+        assert value == pytest.approx(plateau + part * (end - plateau), abs=1e-5)
+        assert found[name].low < found[name].value < found[name].high
+    assert found["plateau"].start < found["plateau_end"].value < found["grokking_time"].value
+    early = np.geomspace(1e-3, 0.02, 10)
+    lazy = df.lazy_curves(large.task, large.net, early)
+    assert large.at(early).test_error == pytest.approx(lazy.test_error, rel=0.02)
+
+
+def test_grokking_moves_with_alpha_and_nothing_else(large):
+    """Half-way times at α = 10 and 100 differ by 2 log(10)/λ, within their errors (4 standard errors)."""
+    found = df.grokking(large.task, 0.5, alphas=[10.0, 100.0], tol=1e-2)
+    error = 4 * np.hypot(*found.half_time_se)
+    assert abs(found.shift[1] - found.shift[0]) < error
+    assert error < 0.1 * 2 * np.log(10) / 0.5
+    late = (found.offset > 0) & (found.offset < 10)
+    assert np.max(np.abs(np.diff(found.test_error[:, late], axis=0))) < 0.02 * 0.11
+    # the same half-way time, read from a single curve
+    measured = df.phases(large)["grokking_time"]
+    assert measured.value == pytest.approx(found.half_time[0], abs=4 * found.half_time_se[0])
+
+
+@pytest.mark.slow
+def test_the_shift_of_grokking_converges(sparse, tmp_path):
+    """α = 3 … 300 at λ = .2: from α = 10 on the shifts agree within 4 standard errors of each other."""
+    found = df.grokking(sparse, 0.2)
+    shift, error = found.shift[1:], found.half_time_se[1:]
+    assert np.all(np.abs(shift - shift.mean()) < 4 * error)
+    assert np.all(error < 0.05)
+    assert abs(found.shift[0] - shift.mean()) < 0.2
+    again = df.load(found.save(tmp_path / "grokking.nc"))
+    assert np.array_equal(again.test_error, found.test_error, equal_nan=True)
+
+
+def test_small_decay_is_felt_at_its_own_time(sparse):
+    """Up to λt = .1 the curve is within 2 % of E(0) of that without decay; at λt = 3 it is 10 % away."""
+    plain = df.solve(sparse, df.DiagonalNetwork(0.5), 300.0, tol=3e-3)
+    for lam in (0.1, 0.01):
+        decayed = df.solve(sparse, df.DiagonalNetwork(0.5, lam), 3 / lam, tol=3e-3)
+        early = np.geomspace(0.1, 0.1 / lam, 50)
+        distance = np.abs(decayed.at(early).test_error - plain.at(early).test_error) / 0.11
+        assert np.max(distance) < 0.02
+        late = abs(decayed.at([3 / lam]).test_error[0] - plain.at([3 / lam]).test_error[0]) / 0.11
+        assert late > 0.1
+
+
+def test_regime_map(sparse, tmp_path):
+    plane = df.regime_map(sparse, [0.01, 0.5, 10.0], [0.0, 0.5], t_max=10.0)
+    assert plane.stage.tolist() == [["descent", "descent"], ["crossover"] * 2, ["plateau", "grokking"]]
+    one = df.solve(sparse, df.DiagonalNetwork(0.5, 0.5), 10.0, tol=1e-3)
+    assert plane.test_error[1, 1] == pytest.approx(one.test_error[-1], abs=4 * plane.test_error_se[1, 1])
+    again = df.load(plane.save(tmp_path / "plane.nc"))
+    assert again.stage.tolist() == plane.stage.tolist()
+    assert (again.t_max, again.tol) == (10.0, 1e-2)
+    assert plane.plot().get_xlabel() == "initial scale α"
+
+
+def test_pictures(small, large):
+    import matplotlib.pyplot as plt
+
+    above = df.plot_phases(small)
+    assert len(above.figure.axes) == 2
+    shown = {text.get_text() for text in above.texts}
+    assert {"search", "descent"} <= shown
+    assert above.get_xscale() == "log"
+    ax = plt.subplots()[1]
+    assert df.plot_phases(large, ax=ax) is ax
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert {"closed forms", "2 log(α)/λ", "half-way, measured"} <= set(labels)
+    assert small.activation().plot().get_ylabel() == "share with |w| ≥ 0.5"
+    plt.close("all")
+
+
+def test_one_of_several_problems(sparse):
+    both = df.solve(sparse, df.DiagonalNetwork(np.array([0.01, 0.5])), 20.0, tol=1e-2)
+    assert df.phases(both, None, 0).regime == "small α"
+    assert df.phases(both, None, 1).regime == "between the limits"
+    assert both.activation(0).quantile(0.1)[0] < 20
+    with pytest.raises(df.InputError, match="index must be 1 integers"):
+        df.phases(both)
+
+
+def test_refusals(small, sparse):
+    with pytest.raises(df.InputError, match="net must be None"):
+        df.phases(small, small.net)
+    with pytest.raises(df.InputError, match="level must be"):
+        small.activation(level=0.0)
+    with pytest.raises(df.InputError, match="t must be at most 60"):
+        small.activation().active([61.0])
+    with pytest.raises(df.InputError, match="curves must be the Curves"):
+        df.plot_phases(sparse)
+    stepped = df.solve(sparse, df.DiagonalNetwork(0.5), 2.0, tol=1e-2, trainer=df.GradientDescent(0.5))
+    with pytest.raises(df.InputError, match="GradientFlow"):
+        df.phases(stepped)
+    with pytest.raises(df.InputError, match="numbers > 1"):
+        df.grokking(sparse, 0.2, alphas=[0.5])
+    with pytest.raises(df.InputError, match="delta must not be 1"):
+        df.grokking(df.Task(1.0, 0.1, df.Bernoulli(0.1)), 0.2)
+    with pytest.raises(df.InputError, match="alphas must be"):
+        df.regime_map(sparse, [-1.0], [0.1])
+
+
+def test_quantiles_of_nothing():
+    time, weight = np.array([1.0, np.inf]), np.array([0.5, 0.5])
+    only = Activation(time, np.zeros(2), weight, np.zeros(2, int), 0.5, 5.0)
+    assert np.isnan(only.quantile(0.5, True)[0])
+    assert np.all(np.isnan(only.active([1.0], True)[0]))
+    assert only.quantile(0.4, False)[0] == 1.0
+    assert np.isinf(only.quantile(0.9, False)[0])
