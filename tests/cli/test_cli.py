@@ -59,6 +59,23 @@ def test_lists_make_a_grid_with_a_table_a_file_and_a_picture(tmp_path):
     assert picture.stat().st_size > 10_000
 
 
+def test_phases_are_a_table_json_and_a_picture(tmp_path):
+    lines = invoke("phases", "--alpha", "10", "--lam", "0.2").stdout.splitlines()
+    assert [line.split()[0] for line in lines[1::2]] == ["lazy", "plateau", "grokking", "rich"]
+    out, picture = tmp_path / "p.nc", tmp_path / "p.png"
+    done = invoke(
+        "phases", "--alpha", "0.05", "--t-max", "20", "--json", "--out", str(out), "--plot", str(picture)
+    )
+    answer = json.loads(done.stdout)
+    assert [stage["name"] for stage in answer["stages"]] == ["search", "descent", "rich"]
+    assert answer["stages"][-1]["end"] is None
+    assert "best_stop" in [one["name"] for one in answer["measured"]]
+    assert df.load(out).t_max == 20.0
+    assert picture.stat().st_size > 10_000
+    with pytest.raises(df.InputError, match="alpha must be one number"):
+        invoke("phases", "--alpha", "0.1,0.2")
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -18,7 +18,7 @@ def small():
 def large():
     """A solved problem of large α with weight decay."""
     task = df.Task(delta=0.5, sigma=0.1, prior=df.Bernoulli(0.1))
-    return df.solve(task, df.DiagonalNetwork(10.0, 0.5), 40.0, tol=1e-2)
+    return df.solve(task, df.DiagonalNetwork(10.0, 0.2), 70.0, tol=1e-2)
 
 
 def test_active_coordinates_are_those_of_finite_networks(small):
@@ -130,11 +130,11 @@ def test_measures_of_large_alpha(large):
 
 def test_grokking_moves_with_alpha_and_nothing_else(large):
     """Half-way times at α = 10 and 100 differ by 2 log(10)/λ, within their errors (4 standard errors)."""
-    found = df.grokking(large.task, 0.5, alphas=[10.0, 100.0], tol=1e-2)
+    found = df.grokking(large.task, 0.2, alphas=[10.0, 100.0], tol=1e-2)
     error = 4 * np.hypot(*found.half_time_se)
     assert abs(found.shift[1] - found.shift[0]) < error
-    assert error < 0.1 * 2 * np.log(10) / 0.5
-    late = (found.offset > 0) & (found.offset < 10)
+    assert error < 0.15 * 2 * np.log(10) / 0.2
+    late = (found.offset > 0) & (found.offset < 30)
     assert np.max(np.abs(np.diff(found.test_error[:, late], axis=0))) < 0.02 * 0.11
     # the same half-way time, read from a single curve
     measured = df.phases(large)["grokking_time"]

@@ -73,7 +73,7 @@ class FieldLaw:
         return np.where(chosen, self.prior.weight, 0.0) / total if total > 0 else np.full(len(chosen), np.nan)
 
     def above(self, level: float, true: bool | None = None) -> float:
-        """P(|h| > level) of all coordinates, or of the true or the false ones."""
+        r"""The share of coordinates (all, true or false) with fields larger than `level`."""
         return float(self.share(true) @ growing(self.fields.mean, self.fields.std, level))
 
     def level(self, share: float, true: bool | None = None) -> float:
