@@ -141,6 +141,19 @@ def test_grokking_moves_with_alpha_and_nothing_else(large):
     assert measured.value == pytest.approx(found.half_time[0], abs=4 * found.half_time_se[0])
 
 
+def test_deep_networks_grok_at_the_same_time(sparse):
+    """Depth 3, large α: half-way to the value at 2 log(α)/λ + 20 is a constant later, within 4 errors."""
+    found = []
+    for alpha in (3.0, 12.0):
+        middle = 2 * np.log(alpha) / 0.2
+        curves = df.solve(sparse, df.DiagonalNetwork(alpha, 0.2, 3), middle + 20, tol=1e-2)
+        half = df.phases(curves)["grokking_time"]
+        found.append((half.value - middle, 0.5 * (half.high - half.low)))
+    (one, first), (other, second) = found
+    assert abs(one - other) < 4 * np.hypot(first, second)
+    assert one == pytest.approx(5.8, abs=0.5)
+
+
 @pytest.mark.slow
 def test_the_shift_of_grokking_converges(sparse, tmp_path):
     """α = 3 … 300 at λ = .2: from α = 10 on the shifts agree within 4 standard errors of each other."""

@@ -81,7 +81,7 @@ class Curves(SolvedRecord, TwoTimeRecord):
         return Law(np.asarray(self.paths)[row] @ rule, *self.known(row))
 
     def activation(self, *index: int, level: float = LEVEL) -> Activation:
-        r"""First times at which sampled coordinates have \(|w| \geq\) level [eq:activation]; `index` as in `law`."""
+        r"""First times at which sampled coordinates have \(|w|\) ≥ level [eq:activation]; see `law`."""
         level = one_real("level", level, lambda x: x > 0, "one number > 0")
         row, _ = self.place(0.0, index)
         times = activation_times(np.asarray(self.paths)[row], self.dense, level)
