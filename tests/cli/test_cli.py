@@ -87,13 +87,13 @@ def test_phases_are_a_table_json_and_a_picture(tmp_path):
     ],
 )
 def test_priors_by_name(text, expected):
-    from dynafield.cli.options import read_prior
+    from dynafield.problem.text import read_prior
 
     assert repr(read_prior(text)) == repr(expected)
 
 
 def test_a_prior_from_a_file(tmp_path):
-    from dynafield.cli.options import read_prior
+    from dynafield.problem.text import read_prior
 
     (tmp_path / "w.txt").write_text("0\n1\n1\n")
     assert read_prior(f"empirical:{tmp_path / 'w.txt'}").second_moment == pytest.approx(2 / 3)

@@ -32,10 +32,9 @@ from dynafield.cli.options import (
     Time,
     Tolerance,
     Workers,
-    numbers,
     problem,
     read_inputs,
-    read_trainer,
+    trainer_of,
 )
 from dynafield.cli.tables import emit
 from dynafield.errors import FileError, InputError, SolveError
@@ -114,6 +113,8 @@ def times_of(text: str | None) -> Any:
     """Times from their text; one number is a list too."""
     import numpy as np
 
+    from dynafield.problem.text import numbers
+
     return None if text is None else np.atleast_1d(numbers("t_eval", text))
 
 
@@ -147,7 +148,7 @@ def solve(
     if times is not None and max(times) > t_max:
         raise InputError(f"t_eval must be at most t_max = {t_max:g}, got {max(times):g}")
     task, net = problem(delta, sigma, alpha, lam, depth, prior, truncate)
-    trainer = read_trainer(step, momentum, batch_fraction)
+    trainer = trainer_of(step, momentum, batch_fraction)
     curves = compute(task, net, t_max, tol=tol, rtol=rtol, trainer=trainer, seed=seed, memory_gb=memory_gb)
     deliver(curves, (), json, out, plot, times)
 
@@ -183,7 +184,7 @@ def compare(
     task, net = problem(delta, sigma, alpha, lam, depth, prior, truncate)
     found = both(
         task, net, t_max, d=d, seeds=seeds, tol=tol, t_eval=times_of(t_eval), seed=seed, workers=workers,
-        trainer=read_trainer(step, momentum, batch_fraction),
+        trainer=trainer_of(step, momentum, batch_fraction),
     )  # fmt: skip
     keep(found, out, plot)
     emit_comparison(found, as_text=not json)
@@ -300,7 +301,7 @@ def simulate(
 
     check_places(out, plot)
     task, net = problem(delta, sigma, alpha, lam, depth, prior, truncate)
-    trainer = read_trainer(step, momentum, batch_fraction, tol)
+    trainer = trainer_of(step, momentum, batch_fraction, tol)
     times = times_of(t_eval)
     runs = train(
         task, net, t_max, d=d, seeds=seeds, t_eval=times, trainer=trainer, inputs=read_inputs(inputs),

@@ -1,15 +1,11 @@
-"""Options shared by the commands, and how their text becomes numbers and priors."""
+"""Options shared by the commands, and how they become tasks, networks and trainers."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from dynafield.errors import InputError
-
-if TYPE_CHECKING:
-    from dynafield.problem.priors import Prior
-    from dynafield.problem.trainers import Trainer
 
 __all__ = [
     "Alpha",
@@ -33,11 +29,9 @@ __all__ = [
     "Time",
     "Tolerance",
     "Workers",
-    "numbers",
     "problem",
     "read_inputs",
-    "read_prior",
-    "read_trainer",
+    "trainer_of",
 ]
 
 LIST = "A number, a list 0.1,0.2 or a range FIRST:LAST:COUNT[:log]."
@@ -81,84 +75,11 @@ JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead of a 
 Out = Annotated[Path | None, typer.Option("--out", help="Save everything to this netCDF file.")]
 
 
-def read_trainer(
-    step: float | None, momentum: float | None, batch: float | None, tol: float = 1e-6
-) -> "Trainer":
-    """The trainer that --step, --momentum and --batch-fraction ask for; `tol` is that of a flow."""
-    from dynafield.problem.trainers import SGD, GradientDescent, GradientFlow, HeavyBall
+def trainer_of(step: float | None, momentum: float | None, batch: float | None, tol: float = 1e-6) -> Any:
+    """The trainer that --step, --momentum and --batch-fraction ask for."""
+    from dynafield.problem.text import read_trainer
 
-    if step is None:
-        given = "momentum" if momentum is not None else "batch_fraction" if batch is not None else None
-        if given:
-            raise InputError(f"{given} needs a step: give --step as well")
-        return GradientFlow(tol)
-    if momentum is not None and batch is not None:
-        raise InputError("momentum and batch_fraction must not be given together: no trainer has both")
-    if momentum is not None:
-        return HeavyBall(step, momentum)
-    return GradientDescent(step) if batch is None else SGD(step, batch)
-
-
-def number(name: str, text: str) -> float:
-    """One number, or InputError naming the option."""
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(f"{name} must be a number, got {text!r}") from None
-
-
-def numbers(name: str, text: str) -> Any:
-    """A float, or an array from `0.1,0.2` or `first:last:count[:log]`."""
-    import numpy as np
-
-    if ":" in text:
-        parts = text.split(":")
-        if len(parts) not in (3, 4) or (len(parts) == 4 and parts[3] != "log"):
-            raise InputError(f"{name} range must be FIRST:LAST:COUNT or FIRST:LAST:COUNT:log, got {text!r}")
-        first, last, count = (number(name, part) for part in parts[:3])
-        if count < 1 or count != int(count):
-            raise InputError(f"{name} range must have a count ≥ 1, got {text!r}")
-        if len(parts) == 4 and not (first > 0 and last > 0):
-            raise InputError(f"{name} log range must have positive ends, got {text!r}")
-        return (np.geomspace if len(parts) == 4 else np.linspace)(first, last, int(count))
-    if "," in text:
-        return np.array([number(name, part) for part in text.split(",")])
-    return number(name, text)
-
-
-def read_values(path: str) -> Any:
-    """Numbers from a text file."""
-    import numpy as np
-
-    try:
-        return np.loadtxt(path, ndmin=1).ravel()
-    except (OSError, ValueError) as error:
-        raise InputError(f"prior empirical:FILE must name a readable file of numbers: {error}") from None
-
-
-def read_prior(text: str) -> "Prior":
-    """A prior from its text, for example bernoulli:0.1."""
-    from dynafield.problem import priors
-
-    name, _, rest = text.partition(":")
-    parts = [part for part in rest.split(",") if part]
-    if name == "empirical" and rest:
-        return priors.Empirical(read_values(rest))
-    if name == "discrete" and parts:
-        pairs = [part.partition("@") for part in parts]
-        values, probs = ([number("prior", pair[i]) for pair in pairs] for i in (0, 2))
-        return priors.Discrete(values, probs)
-    kinds = {
-        "bernoulli": priors.Bernoulli,
-        "gaussian": priors.Gaussian,
-        "gauss-bernoulli": priors.GaussBernoulli,
-    }
-    if name in kinds and 1 <= len(parts) <= (1 if name == "gaussian" else 2):
-        return kinds[name](*(number("prior", part) for part in parts))
-    raise InputError(
-        "prior must be bernoulli:P[,VALUE], gaussian:STD, gauss-bernoulli:P[,STD], "
-        f"discrete:VALUE@PROB,… or empirical:FILE, got {text!r}"
-    )
+    return read_trainer(step, momentum, batch, tol)
 
 
 def read_inputs(text: str) -> Any:
@@ -184,6 +105,7 @@ def problem(
 
     from dynafield.problem.networks import DiagonalNetwork, TruncatedDiagonalNetwork
     from dynafield.problem.task import Task
+    from dynafield.problem.text import numbers, read_prior
 
     given = dict(delta=delta, sigma=sigma, alpha=alpha, lam=lam)
     values = {name: numbers(name, text) for name, text in given.items()}

@@ -1,0 +1,84 @@
+"""Numbers, ranges, priors and trainers from what a command line or a file can hold."""
+
+from typing import Any
+
+import numpy as np
+
+from dynafield.errors import InputError
+from dynafield.problem import priors
+from dynafield.problem.priors import Prior
+from dynafield.problem.trainers import SGD, GradientDescent, GradientFlow, HeavyBall, Trainer
+
+__all__ = ["number", "numbers", "read_prior", "read_trainer"]
+
+
+def number(name: str, text: str) -> float:
+    """One number, or InputError naming the option."""
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"{name} must be a number, got {text!r}") from None
+
+
+def numbers(name: str, text: str) -> Any:
+    """A float, or an array from `0.1,0.2` or `first:last:count[:log]`."""
+    if ":" in text:
+        parts = text.split(":")
+        if len(parts) not in (3, 4) or (len(parts) == 4 and parts[3] != "log"):
+            raise InputError(f"{name} range must be FIRST:LAST:COUNT or FIRST:LAST:COUNT:log, got {text!r}")
+        first, last, count = (number(name, part) for part in parts[:3])
+        if count < 1 or count != int(count):
+            raise InputError(f"{name} range must have a count ≥ 1, got {text!r}")
+        if len(parts) == 4 and not (first > 0 and last > 0):
+            raise InputError(f"{name} log range must have positive ends, got {text!r}")
+        return (np.geomspace if len(parts) == 4 else np.linspace)(first, last, int(count))
+    if "," in text:
+        return np.array([number(name, part) for part in text.split(",")])
+    return number(name, text)
+
+
+def read_values(path: str) -> Any:
+    """Numbers from a text file."""
+    try:
+        return np.loadtxt(path, ndmin=1).ravel()
+    except (OSError, ValueError) as error:
+        raise InputError(f"prior empirical:FILE must name a readable file of numbers: {error}") from None
+
+
+def read_prior(text: str) -> Prior:
+    """A prior from its text, for example bernoulli:0.1."""
+    name, _, rest = text.partition(":")
+    parts = [part for part in rest.split(",") if part]
+    if name == "empirical" and rest:
+        return priors.Empirical(read_values(rest))
+    if name == "discrete" and parts:
+        pairs = [part.partition("@") for part in parts]
+        values, probs = ([number("prior", pair[i]) for pair in pairs] for i in (0, 2))
+        return priors.Discrete(values, probs)
+    kinds = {
+        "bernoulli": priors.Bernoulli,
+        "gaussian": priors.Gaussian,
+        "gauss-bernoulli": priors.GaussBernoulli,
+    }
+    if name in kinds and 1 <= len(parts) <= (1 if name == "gaussian" else 2):
+        return kinds[name](*(number("prior", part) for part in parts))
+    raise InputError(
+        "prior must be bernoulli:P[,VALUE], gaussian:STD, gauss-bernoulli:P[,STD], "
+        f"discrete:VALUE@PROB,… or empirical:FILE, got {text!r}"
+    )
+
+
+def read_trainer(
+    step: float | None, momentum: float | None, batch: float | None, tol: float = 1e-6
+) -> Trainer:
+    """The trainer that a step, a momentum and a batch fraction ask for; `tol` is that of a flow."""
+    if step is None:
+        given = "momentum" if momentum is not None else "batch_fraction" if batch is not None else None
+        if given:
+            raise InputError(f"{given} needs a step: give one as well")
+        return GradientFlow(tol)
+    if momentum is not None and batch is not None:
+        raise InputError("momentum and batch_fraction must not be given together: no trainer has both")
+    if momentum is not None:
+        return HeavyBall(step, momentum)
+    return GradientDescent(step) if batch is None else SGD(step, batch)
