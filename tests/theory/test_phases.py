@@ -66,6 +66,26 @@ def test_the_end_of_the_lazy_phase_is_where_the_data_are_fitted(sparse):
     net = df.DiagonalNetwork(20.0)
     end = df.phases(sparse, net)["lazy"].end
     assert df.lazy_curves(sparse, net, [end]).train_error[0] == pytest.approx(0.01 * 0.11, rel=1e-6)
+    noisy = df.Task(200.0, 5.0, df.Bernoulli(0.1))  # of the error most is noise that no network can lose
+    error, end = 25.1, df.phases(noisy, df.DiagonalNetwork(20.0))["lazy"].end
+    lost = error - df.lazy_curves(noisy, df.DiagonalNetwork(20.0), [end]).train_error[0]
+    assert lost == pytest.approx(0.99 * (0.1 + 25 / 200), rel=1e-6)
+
+
+def test_sizes_are_those_of_the_targets_and_of_what_is_learnt():
+    small = df.Task(0.5, 0.001, df.Bernoulli(0.1, 0.01))
+    found = df.phases(small, df.DiagonalNetwork(1.0, 0.1))  # large beside targets of 0.01
+    assert found.regime == "large α"
+    assert 0 < found["grokking"].validity < 1
+    big = df.phases(df.Task(0.5, 0.1, df.Bernoulli(0.1, 100.0)), df.DiagonalNetwork(2.0))
+    assert "rescale" in big[0].compares
+    fitted = df.Task(
+        1.01, 1.0, df.Bernoulli(0.1)
+    )  # a linear model fits the noise with large weights
+    assert df.phases(fitted, df.DiagonalNetwork(5.0))[0].name == "crossover"
+    assert "δ = 1" in df.phases(df.Task(1.0, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(50.0))[0].compares
+    none = df.phases(df.Task(1.0, 0.3, df.Bernoulli(0.0)), df.DiagonalNetwork(0.01))
+    assert np.isfinite(none.horizon)
 
 
 def test_text_and_refusals(sparse):

@@ -60,6 +60,10 @@ def test_without_decay_all_grow_and_only_their_order_counts():
     alone = df.search_phase(df.Task(1.0, 0.1, df.Gaussian(1.0)), df.DiagonalNetwork(1e-3))
     assert np.isnan(alone.ordering)
     assert np.isnan(alone.false_growing)
+    dense = df.search_phase(df.Task(1.0, 0.1, df.Bernoulli(1.0)), df.DiagonalNetwork(1e-3))
+    assert np.isnan(dense.ordering)
+    with pytest.raises(df.InputError, match="no coordinates of the other kind"):
+        alone.law().level(0.05, False)
 
 
 def test_activation_times():
@@ -98,5 +102,9 @@ def test_files_pictures_and_refusals(tmp_path, sparse):
         df.search_phase(sparse, df.TruncatedDiagonalNetwork(0.1))
     with pytest.raises(df.InputError, match="alpha must be < 1"):
         df.search_phase(sparse, df.DiagonalNetwork(2.0)).law().activation_time(np.array([1.0]))
+    with pytest.raises(df.InputError, match="alpha must be < 1"):
+        df.search_phase(sparse, df.DiagonalNetwork(2.0)).law().active(np.array([1.0]))
+    with pytest.raises(df.InputError, match="times > 0"):
+        found.law(0).active(np.array([0.0]))
     with pytest.raises(df.InputError, match="share must be"):
         found.law(0).level(1.5)

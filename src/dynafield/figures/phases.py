@@ -64,8 +64,8 @@ def draw_phases(
     for measure in found.measured:
         if measure.name == "grokking_time" and np.isfinite(measure.value):
             ax.axvline(measure.value, color=SHADES["grokking"], linewidth=1, label="half-way, measured")
-            lead = 2 * np.log(found.net.alpha) / found.net.lam
-            ax.axvline(lead, color=SHADES["grokking"], linewidth=1, linestyle="--", label="2 log(α)/λ")
+            if (lead := 2 * np.log(found.net.alpha) / found.net.lam) > 0:
+                ax.axvline(lead, color=SHADES["grokking"], linewidth=1, linestyle="--", label="2 log(α)/λ")
         if measure.name == "best_stop":
             least = np.interp(measure.value, seen.t, seen.test_error)
             ax.plot(measure.value, least, "o", color=COLOURS[0], markersize=5, label="best stop")
@@ -142,10 +142,9 @@ def draw_search(result: "SearchPhase", ax: Any = None) -> Any:
     fields, true = law.fields, law.true
     reach = np.max(np.abs(fields.mean) + 4 * fields.std)
     h = np.linspace(-reach, reach, 801)
-    each = np.exp(-0.5 * ((h[:, None] - fields.mean) / fields.std) ** 2) / (np.sqrt(2 * np.pi) * fields.std)
     for kind, name, colour in ((True, "true", COLOURS[3]), (False, "false", COLOURS[1])):
         if np.any(true == kind):
-            ax.plot(h, each @ law.share(kind), color=colour, label=f"{name} coordinates")
+            ax.plot(h, law.field_density(h, kind), color=colour, label=f"{name} coordinates")
     if law.threshold > 0:
         for sign in (-1, 1):
             label = "threshold of growth" if sign > 0 else None
@@ -196,8 +195,9 @@ def draw_regimes(result: "RegimeMap", ax: Any = None) -> Any:
                   vmax=len(names) - 0.5, alpha=0.45, shading="nearest")  # fmt: skip
     ax.set_xscale(spread(alpha))
     ax.set_yscale(spread(lam))
-    lines = ax.contour(alpha, lam, np.asarray(result.test_error).T, levels=8, colors="black", linewidths=0.8)
-    ax.clabel(lines, fontsize=7)
+    if min(len(alpha), len(lam)) > 1:
+        error = np.asarray(result.test_error).T
+        ax.clabel(ax.contour(alpha, lam, error, levels=8, colors="black", linewidths=0.8), fontsize=7)
     present = [name for name in names if np.any(number == names.index(name))]
     patches = [Patch(facecolor=SHADES[name], alpha=0.45, edgecolor="0.7", label=name) for name in present]
     ax.set_title(

@@ -7,6 +7,7 @@ import xarray as xr
 
 from dynafield.errors import FileError
 from dynafield.problem import priors
+from dynafield.problem.checks import index_of
 from dynafield.problem.flows import Flow, SavedFlow
 from dynafield.problem.networks import DiagonalNetwork, Network, TruncatedDiagonalNetwork
 from dynafield.problem.priors import GaussianMixture, Prior
@@ -14,13 +15,22 @@ from dynafield.problem.task import Task
 from dynafield.records.axes import PARAMETERS, parameter_axes, spans
 from dynafield.records.text import show
 
-__all__ = ["add_problem", "described", "parameters", "read_problem"]
+__all__ = ["add_problem", "described", "parameters", "problem_at", "read_problem"]
 
 
 def parameters(task: Task, net: Any) -> dict[str, np.ndarray]:
     """The numbers of a problem by name: δ and σ, and α and λ of a network."""
     values = (task.delta, task.sigma, *((net.alpha, net.lam) if isinstance(net, Network) else ()))
     return {name: np.asarray(value) for name, value in zip(PARAMETERS, values, strict=False)}
+
+
+def problem_at(task: Task, net: Network, index: tuple[int, ...]) -> tuple[Task, DiagonalNetwork]:
+    """One problem of several diagonal networks, in plain numbers."""
+    values = parameters(task, net)
+    shape = np.broadcast_shapes(*(v.shape for v in values.values()))
+    place = np.unravel_index(index_of(index, shape), shape)
+    delta, sigma, alpha, lam = (float(np.broadcast_to(v, shape)[place]) for v in values.values())
+    return Task(delta, sigma, task.prior), DiagonalNetwork(alpha, lam, net.depth)
 
 
 def described(net: Any) -> str:

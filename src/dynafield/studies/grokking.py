@@ -50,7 +50,10 @@ def grokking(
     seed: int = 0,
     progress: bool | None = None,
 ) -> Grokking:
-    """The half-way time of grokking for several large α, by the exact curves of networks of depth 2."""
+    """The half-way time of grokking for several large α, by the exact curves of networks of depth 2.
+
+    Infinite where the step is not half done 8/λ after 2 log(α)/λ.
+    """
     lam = one_real("lam", lam, lambda x: x > 0, "one number > 0")
     scales = np.array(real_vector("alphas", np.atleast_1d(alphas), lambda x: x > 1, "numbers > 1"))
     integer("seed", seed, 0)
@@ -71,7 +74,7 @@ def grokking(
                 task, DiagonalNetwork(alpha, lam), middle + REACH / lam, tol=tol, seed=seed, progress=False
             )
             seen = reading(found, ())
-            time, error = seen.crossing("test_error", 0.5 * (plateau + end), 0.5 * middle)
+            time, error = seen.crossing("test_error", 0.5 * (plateau + end), plateau, 0.5 * middle)
             times.append(time)
             errors.append(error)
             early = middle + offset < 0

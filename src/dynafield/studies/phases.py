@@ -5,16 +5,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dynafield.dmft.activation import LEVEL
 from dynafield.dmft.curves import Curves
 from dynafield.errors import InputError
 from dynafield.problem.checks import index_of
 from dynafield.problem.networks import DiagonalNetwork
 from dynafield.problem.task import Task
 from dynafield.problem.trainers import GradientFlow
+from dynafield.records.problems import problem_at
+from dynafield.theory.fields import field_law
 from dynafield.theory.fixed_points import fixed_point
-from dynafield.theory.lazy import lazy_curves, lazy_limit
-from dynafield.theory.phases import Measure, Phases, predicted
-from dynafield.theory.search import search_phase
+from dynafield.theory.lazy import lazy_errors, lazy_limit
+from dynafield.theory.phases import Measure, Phases, predicted, target_size
 
 __all__ = ["Overlay", "Reading", "overlays", "phases", "plot_phases", "reading"]
 
@@ -44,15 +46,17 @@ class Reading(NamedTuple):
     train_error_se: np.ndarray
     test_error_se: np.ndarray
 
-    def crossing(self, name: str, level: float, after: float = 0.0) -> tuple[float, float]:
-        """The first time after `after` at which a curve comes to `level`, and its error; or infinity."""
+    def crossing(self, name: str, level: float, above: float, after: float = 0.0) -> tuple[float, float]:
+        """When a curve first passes `level`, coming from the side of `above`, and the error of that time.
+
+        Times before `after` do not count; infinite if it never does.
+        """
         value, error = getattr(self, name), getattr(self, f"{name}_se")
-        start = int(np.searchsorted(self.t, after))
-        side = np.sign(value[start:] - level)
-        turned = np.flatnonzero(side != side[0]) if len(side) else []
-        if len(turned) == 0:
+        start = max(1, int(np.searchsorted(self.t, after)))
+        passed = np.flatnonzero(np.sign(value[start:] - level) != np.sign(above - level))
+        if len(passed) == 0:
             return np.inf, np.nan
-        k = start + int(turned[0])
+        k = start + int(passed[0])
         slope = (value[k] - value[k - 1]) / (self.t[k] - self.t[k - 1])
         return float(self.t[k] + (level - value[k]) / slope), float(error[k] / abs(slope))
 
@@ -71,25 +75,14 @@ def phases(problem: Any, net: Any = None, *index: int) -> Phases:
         raise InputError("net must be None beside Curves, which have their own")
     if not isinstance(problem.trainer, GradientFlow):
         raise InputError(f"curves must be those of GradientFlow, got {problem.trainer}")
-    found = predicted(*one_problem(problem, index))
+    found = predicted(*problem_at(problem.task, problem.net, index))
     return dataclasses.replace(found, measured=tuple(measure(found, problem, index)))
-
-
-def one_problem(curves: Curves, index: tuple[int, ...]) -> tuple[Task, DiagonalNetwork]:
-    """Task and network of one of several problems."""
-    shape = curves.shape
-    place = np.unravel_index(index_of(index, shape), shape)
-    task, net = curves.task, curves.net
-    delta, sigma, alpha, lam = (
-        float(np.broadcast_to(x, shape)[place]) for x in (task.delta, task.sigma, net.alpha, net.lam)
-    )
-    return Task(delta, sigma, task.prior), DiagonalNetwork(alpha, lam, net.depth)
 
 
 def reading(curves: Curves, index: tuple[int, ...]) -> Reading:
     """The curve of one problem on fine times, dense in log t."""
     t = np.asarray(curves.t)
-    fine = np.unique(np.concatenate([np.geomspace(min(t[1], 1e-3 * t[-1]), t[-1], FINE), t[1:]]))
+    fine = np.unique(np.concatenate([np.geomspace(min(t[1], 1e-3 * t[-1]), t[-1], FINE), t]))
     points = curves.at(fine)
     place = np.unravel_index(index_of(index, curves.shape), curves.shape)
     return Reading(fine, *(np.asarray(getattr(points, name))[place] for name in Reading._fields[1:]))
@@ -104,7 +97,7 @@ def measure(found: Phases, curves: Curves, index: tuple[int, ...]) -> list[Measu
         measured += step_times(found, seen)
     if names[0] == "search":
         level = (1 - LEFT) * seen.train_error[0]
-        time, error = seen.crossing("train_error", level)
+        time, error = seen.crossing("train_error", level, seen.train_error[0])
         meaning = f"the training error has lost {LEFT:.0%} of its first value"
         measured.append(Measure("plateau_end", time, time - error, time + error, meaning))
         measured += activations(curves, index)
@@ -114,16 +107,16 @@ def measure(found: Phases, curves: Curves, index: tuple[int, ...]) -> list[Measu
 def step_times(found: Phases, seen: Reading) -> list[Measure]:
     """The step of the test error between the plateau of the lazy phase and the end of training."""
     plateau = lazy_limit(found.task)
-    end = end_of(found.task, found.net)
+    end, flat = end_of(found.task, found.net), found.stages[1]
+    if end is None and seen.t[-1] < found.stages[2].end:
+        return []
     end = float(seen.test_error[-1]) if end is None else end
-    error = seen.test_error_se[-1]
-    if not np.isfinite(plateau) or abs(plateau - end) < 4 * error:
+    if not np.isfinite(plateau) or abs(plateau - end) < 4 * seen.test_error_se[-1]:
         return []
     parts = (("plateau_end", LEFT), ("grokking_time", 0.5), ("grokking_end", 1 - LEFT))
-    flat = found.stages[1]
-    told, before = [], np.sqrt(flat.start * flat.end)
+    told, before = [], 0.5 * (flat.start + flat.end)
     for name, part in parts:
-        time, se = seen.crossing("test_error", plateau + part * (end - plateau), before)
+        time, se = seen.crossing("test_error", plateau + part * (end - plateau), plateau, before)
         meaning = f"the test error has gone {part:.0%} of the way from {plateau:.4g} (lazy) to {end:.4g}"
         told.append(Measure(name, time, time - se, time + se, meaning))
     return told
@@ -136,9 +129,14 @@ def end_of(task: Task, net: DiagonalNetwork) -> float | None:
     return float(fixed_point(task, net).test_error)
 
 
+def active_level(task: Task) -> float:
+    """Half the size of the targets, at most 1/2: coordinates with larger weights count as active."""
+    return min(LEVEL, 0.5 * target_size(task))
+
+
 def activations(curves: Curves, index: tuple[int, ...]) -> list[Measure]:
     """Activation times of true coordinates, and how many coordinates are active at the end."""
-    active, last = curves.activation(*index), float(curves.t[-1])
+    active, last = curves.activation(*index, level=active_level(curves.task)), float(curves.t[-1])
     told = []
     for share in QUANTILES:
         time, se = active.quantile(share, True)
@@ -160,7 +158,7 @@ def best_stop(seen: Reading) -> list[Measure]:
         low -= 1
     while high + 1 < len(near) and near[high + 1]:
         high += 1
-    last = ", the last time: not yet seen to rise" if high + 1 == len(near) else ""
+    last = "; not seen to rise up to the last time" if high + 1 == len(near) else ""
     value, error = float(seen.test_error[k]), float(seen.test_error_se[k])
     return [
         Measure("best_stop", float(t[k]), float(t[low]), float(t[high]), f"least test error{last}"),
@@ -175,11 +173,11 @@ def overlays(found: Phases, t: np.ndarray) -> list[Overlay]:
         if stage.name == "lazy":
             until = found.stages[1].end
             times = t[t <= until]
-            lazy = lazy_curves(task, net, times)
-            drawn.append(Overlay("lazy closed form", times, lazy.test_error, lazy.train_error))
+            train, test = lazy_errors(task, net, times)
+            drawn.append(Overlay("lazy closed form", times, test, train))
         if stage.name == "search":
             times = t[t <= stage.end]
-            error = search_phase(task, net).law().test_error(times, task.sigma)
+            error = field_law(task, net).test_error(times, task.sigma)
             drawn.append(Overlay("search closed form", times, error))
         if stage.name == "rich" and (end := end_of(task, net)) is not None:
             times = t[t >= stage.start]
@@ -197,9 +195,10 @@ def plot_phases(curves: Any, *index: int, ax: Any = None) -> Any:
     if not isinstance(curves, Curves):
         raise InputError(f"curves must be the Curves of a solved problem, got {type(curves).__name__}")
     found = phases(curves, None, *index)
-    seen = reading(curves, index)
+    seen = Reading(*(column[1:] for column in reading(curves, index)))  # log t begins after 0
     active = None
     if found.stages[0].name == "search":
-        law = search_phase(found.task, found.net).law()
-        active = (curves.activation(*index), {kind: law.active(seen.t, kind) for kind in (True, False)})
+        law, level = field_law(found.task, found.net), active_level(found.task)
+        expected = {kind: law.active(seen.t, kind) for kind in (True, False)}
+        active = (curves.activation(*index, level=level), expected)
     return draw_phases(found, seen, overlays(found, seen.t), active, ax)

@@ -33,6 +33,9 @@ __all__ = [
 FAR = 1e6
 """From this ξ on the plateau is followed by its expansion: the Bessel functions agree in most digits."""
 
+RESONANT = 0.9
+"""ν from which the constant of the logistic is left out."""
+
 Values = Float[np.ndarray, "..."]
 Path = Callable[[Values, DiagonalNetwork, Values], Values]
 """w(t) of a target, a network and times; targets and times broadcast."""
@@ -44,7 +47,7 @@ def odd(path: Path) -> Path:
     @functools.wraps(path)
     def both(target: Values, net: DiagonalNetwork, t: Values) -> Values:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            return np.sign(target) * path(np.abs(target), net, t)
+            return np.where(target == 0, 0.0, np.sign(target) * path(np.abs(target), net, t))
 
     return both
 
@@ -74,15 +77,15 @@ def logistic(target: Values, net: DiagonalNetwork, t: Values) -> Values:
     r"""The rich phase once \(\alpha^2e^{-\lambda t}\) is small beside w [eq:rich_ode, eq:rich_constant].
 
     \(w = \Delta/(1 + Ce^{-\Delta\tau})\), \(\tau = t - 2\log(\alpha)/\lambda\), with the constant
-    \(C = \frac{\Gamma(-\nu)}{\Gamma(\nu)}(4\lambda)^{-2\nu}\), which joins it to the lazy phase. For
-    \(\Delta \geq 2\lambda\) what it leaves out, of order \(e^{-2\lambda\tau}\), is larger than this
-    part, and C = 0.
+    \(C = \frac{\Gamma(-\nu)}{\Gamma(\nu)}(4\lambda)^{-2\nu}\), which joins it to the lazy phase. It
+    grows without bound as \(\Delta \to 2\lambda\), where what the logistic leaves out, of order
+    \(e^{-2\lambda\tau}\), becomes the larger part; from \(\nu = 0.9\) on C = 0.
     """
     gap, tau = target - net.lam, t - 2 * np.log(net.alpha) / net.lam
     order = gap / (2 * net.lam)
     size = gammaln(-order) - gammaln(order) - 2 * order * np.log(4 * net.lam)
     constant = gammasgn(-order) * gammasgn(order) * np.exp(size - gap * tau)
-    constant = np.where(order < 1, constant, 0.0)
+    constant = np.where(order < RESONANT, constant, 0.0)
     slow = 1 / (tau + (np.log(4 * net.lam) - np.euler_gamma) / net.lam)  # the limit Δ → 0
     w = np.where(np.abs(order) < 1e-7, slow, gap / (1 + constant))
     return np.where(w >= 0, w, np.nan)

@@ -5,6 +5,7 @@ While w is still of order α^L every coordinate feels a constant field
 """
 
 import dataclasses
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -12,35 +13,28 @@ from jaxtyping import Float
 from scipy.special import ndtr
 
 from dynafield.errors import InputError
-from dynafield.problem.checks import integer, one_real
+from dynafield.problem.checks import integer, one_real, real
 from dynafield.problem.networks import DiagonalNetwork
 from dynafield.problem.priors import Components
+from dynafield.problem.task import Task
 from dynafield.theory.closed_forms import Path, search, slowed, small_composite
+from dynafield.theory.law import Numbers
 
-__all__ = ["FieldLaw", "growing", "ordering"]
+__all__ = ["FieldLaw", "field_law"]
 
 REACH = 8.5
 """Standard deviations covered by averages over fields."""
 NODES = 400
 """Trapezoidal nodes per component: exponentially accurate for smooth functions of the field."""
+LEGENDRE = np.polynomial.legendre.leggauss(100)
 
 
-def growing(mean: np.ndarray, width: np.ndarray, threshold: float) -> np.ndarray:
-    """P(|h| > threshold) in each component."""
-    return ndtr((mean - threshold) / width) + ndtr(-(mean + threshold) / width)
-
-
-def ordering(law: Components, true: np.ndarray) -> float:
-    """P(|h| of a true coordinate > |h| of a false one); NaN if there are none of one kind."""
-    if not true.any() or true.all():
-        return float("nan")
-    x = np.linspace(-REACH, REACH, NODES)
-    rule = np.exp(-0.5 * x**2)
-    weight = law.weight[true] / np.sum(law.weight[true])
-    beaten = [
-        growing(law.mean[true], law.std[true], level) @ weight for level in np.abs(x * law.std[~true][0])
-    ]
-    return float(rule @ np.array(beaten) / np.sum(rule))
+def field_law(task: Task, net: DiagonalNetwork) -> "FieldLaw":
+    """The law of fields of one problem, given in plain numbers."""
+    noise = ((task.prior.second_moment + float(task.sigma) ** 2) / float(task.delta)) ** 0.5
+    parts = task.prior.components
+    there = parts.weight > 0
+    return FieldLaw(Components(*(part[there] for part in parts)), noise, net)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,21 +61,34 @@ class FieldLaw:
         return float(self.net.lam * self.net.alpha ** (2 - self.net.depth))
 
     def share(self, true: bool | None = None) -> np.ndarray:
-        """Weights of the components, of true or of false coordinates alone if asked."""
+        """Weights of the components among all, the true or the false coordinates; NaN if there are none."""
         chosen = np.ones_like(self.true) if true is None else self.true == true
-        total = np.sum(self.prior.weight[chosen])
-        return np.where(chosen, self.prior.weight, 0.0) / total if total > 0 else np.full(len(chosen), np.nan)
+        if not chosen.any():
+            return np.full(len(chosen), np.nan)
+        return np.where(chosen, self.prior.weight, 0.0) / np.sum(self.prior.weight[chosen])
 
-    def above(self, level: float, true: bool | None = None) -> float:
-        r"""The share of coordinates (all, true or false) with fields larger than `level`."""
-        return float(self.share(true) @ growing(self.fields.mean, self.fields.std, level))
+    def above(self, level: Any, true: bool | None = None) -> Numbers:
+        """The share of coordinates (all, true or false) with fields larger than `level`, or NaN for none."""
+        level = np.asarray(real("level", level, lambda x: x >= 0, "fields ≥ 0"), float)[..., None]
+        _, mean, std = self.fields
+        return (ndtr((mean - level) / std) + ndtr(-(mean + level) / std)) @ self.share(true)
+
+    def ordering(self) -> float:
+        """The probability that a true coordinate has a larger field than a false one; NaN for none."""
+        if self.true.all():
+            return float("nan")
+        x, rule = LEGENDRE
+        field = 0.5 * REACH * (1 + x)
+        density = rule * np.exp(-0.5 * field**2)
+        return float(density @ self.above(field * self.noise, True) / np.sum(density))
 
     def level(self, share: float, true: bool | None = None) -> float:
         """The size of field that this share of the coordinates exceeds."""
         share = one_real("share", share, lambda x: (x > 0) & (x < 1), "one number between 0 and 1")
-        top = float(np.max(np.abs(self.fields.mean) + 2 * REACH * self.fields.std))
-        low, high = 0.0, top
-        for _ in range(200):
+        if np.any(np.isnan(self.share(true))):
+            raise InputError(f"true must be {not true} or None: there are no coordinates of the other kind")
+        low, high = 0.0, float(np.max(np.abs(self.fields.mean) + 2 * REACH * self.fields.std))
+        for _ in range(100):
             middle = 0.5 * (low + high)
             low, high = (middle, high) if self.above(middle, true) > share else (low, middle)
         return 0.5 * (low + high)
@@ -92,52 +99,57 @@ class FieldLaw:
         found = self.above(level, True) * np.sum(self.prior.weight[self.true])
         return float(found / self.above(level))
 
+    def needed(self) -> float:
+        r"""What \(|h|\) (at depth 2 less λ) times the time felt must come to for a jump."""
+        alpha, depth = self.net.alpha, self.net.depth
+        if alpha >= 1:
+            raise InputError(f"alpha must be < 1 for activation times, got {alpha:g}")
+        return 2 * np.log(1 / alpha) if depth == 2 else 2 * alpha ** (2 - depth) / (depth - 2)
+
     def activation_time(self, field: Float[np.ndarray, "..."]) -> np.ndarray:
         r"""When a coordinate with this constant field becomes active; infinite if it never does.
 
         \(2\log(1/\alpha)/(|h| - \lambda)\) at depth 2 [eq:activation]; deeper
         \(\int_0^t e^{-\lambda(L-2)s/2}ds = 2\alpha^{2-L}/((L-2)|h|)\) [eq:activation_deep].
         """
-        alpha, lam, depth = self.net.alpha, self.net.lam, self.net.depth
-        if alpha >= 1:
-            raise InputError(f"alpha must be < 1 for activation times, got {alpha:g}")
-        size = np.abs(np.asarray(field, float))
+        size, needed, lam = np.abs(np.asarray(field, float)), self.needed(), self.net.lam
+        rate = 0.5 * lam * (self.net.depth - 2)
         with np.errstate(divide="ignore", invalid="ignore"):
-            if depth == 2:
-                time = 2 * np.log(1 / alpha) / (size - lam)
+            if self.net.depth == 2:
+                time = needed / (size - lam)
             else:
-                needed = 2 * alpha ** (2 - depth) / ((depth - 2) * size)
-                rate = 0.5 * lam * (depth - 2)
-                time = needed if rate == 0 else -np.log1p(-np.minimum(rate * needed, 1.0)) / rate
+                felt = needed / size
+                time = felt if rate == 0 else -np.log1p(-np.minimum(rate * felt, 1.0)) / rate
         return np.where(size > self.threshold, time, np.inf)
 
     def active(self, t: Float[np.ndarray, " t"], true: bool | None = None) -> Float[np.ndarray, " t"]:
         """The share of coordinates active by the times t > 0, if fields stayed as they are."""
-        alpha, lam, depth = self.net.alpha, self.net.lam, self.net.depth
-        if depth == 2:
-            needed = lam + 2 * np.log(1 / alpha) / t
-        else:
-            needed = 2 * alpha ** (2 - depth) / ((depth - 2) * slowed(self.net, t))
-        return np.array([self.above(level, true) for level in needed])
+        t = np.asarray(real("t", t, lambda x: x > 0, "times > 0"), float)
+        needed = self.needed()
+        shallow = self.net.depth == 2
+        return self.above(self.net.lam + needed / t if shallow else needed / slowed(self.net, t), true)
 
     def activation_quantile(self, share: float, true: bool | None = True) -> float:
         """When this share of the coordinates that grow at all is active, if fields stayed as they are."""
-        grown = self.above(self.threshold, true)
+        grown = float(self.above(self.threshold, true))
         return float(self.activation_time(np.array(self.level(share * grown, true)))) if grown > 0 else np.inf
 
-    def cdf(self, W: Float[np.ndarray, "..."], t: float) -> np.ndarray:
+    def field_density(self, field: Float[np.ndarray, "..."], true: bool | None = None) -> Numbers:
+        """Density of the fields of all coordinates, or of the true or the false ones."""
+        gap = (np.asarray(field, float)[..., None] - self.fields.mean) / self.fields.std
+        return np.exp(-0.5 * gap**2) / (np.sqrt(2 * np.pi) * self.fields.std) @ self.share(true)
+
+    def cdf(self, W: Float[np.ndarray, "..."], t: float) -> Numbers:
         r"""P(W(t) ≤ ·) for \(W = w/\alpha^L\) in the search phase [eq:search_sol]."""
         gap = self.field_of(W, t)[..., None] - self.fields.mean
         return ndtr(gap / self.fields.std) @ self.prior.weight
 
-    def density(self, W: Float[np.ndarray, "..."], t: float) -> np.ndarray:
+    def density(self, W: Float[np.ndarray, "..."], t: float) -> Numbers:
         """Density of W(t) in the search phase."""
-        field = self.field_of(W, t)
-        gap = (field[..., None] - self.fields.mean) / self.fields.std
-        smooth = np.exp(-0.5 * gap**2) / (np.sqrt(2 * np.pi) * self.fields.std)
-        s = self.net.curve.coordinate_of_dual(jnp.asarray(field * self.felt(t)))
-        scale = self.net.alpha**self.net.depth * np.exp(0.5 * self.net.lam * self.net.depth * t)
-        return smooth @ self.prior.weight * scale / (np.asarray(self.net.curve.slope(s)) * self.felt(t))
+        field, net = self.field_of(W, t), self.net
+        s = net.curve.coordinate_of_dual(jnp.asarray(field * self.felt(t)))
+        scale = net.alpha**net.depth * np.exp(0.5 * net.lam * net.depth * t)
+        return self.field_density(field) * scale / (np.asarray(net.curve.slope(s)) * self.felt(t))
 
     def felt(self, t: float) -> float:
         """The time that the field acts, slowed by the decay of the layers."""
@@ -170,8 +182,14 @@ class FieldLaw:
             overlap += weight * rule @ (w * (mean + std**2 / width * x)[:, None])
         return square, overlap
 
+    def path(self, target: np.ndarray, net: DiagonalNetwork, t: np.ndarray) -> np.ndarray:
+        """w of a field that stays, no further than the field: through search and jump, at every depth."""
+        w = (small_composite if net.depth == 2 else search)(target, net, t)
+        size = np.abs(target)
+        return np.where(np.isnan(w), target, np.clip(w, -size, size))
+
     def test_error(self, t: Float[np.ndarray, " t"], sigma: float) -> np.ndarray:
         """The test error while fields stay: in the search, and until the first jumps [eq:search_sol]."""
-        square, overlap = self.moments(small_composite if self.net.depth == 2 else search, t)
+        square, overlap = self.moments(self.path, t)
         power = np.sum(self.prior.weight * (self.prior.mean**2 + self.prior.std**2))
         return square - 2 * overlap + power + sigma**2

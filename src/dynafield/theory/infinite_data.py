@@ -6,9 +6,11 @@ It is solved for many targets at once, and averaged over the prior.
 """
 
 import dataclasses
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import xarray as xr
 from jaxtyping import Float
 from scipy.integrate import solve_ivp
 
@@ -17,6 +19,7 @@ from dynafield.problem.checks import one_real, real_vector
 from dynafield.problem.mirror import log_cosh
 from dynafield.problem.networks import DiagonalNetwork, Network
 from dynafield.problem.priors import Components, Prior, check_mixture
+from dynafield.records import files
 from dynafield.theory.closed_forms import FORMS
 
 __all__ = ["InfiniteDataCurves", "infinite_data_curves", "infinite_data_paths"]
@@ -25,6 +28,8 @@ ACCURACY = 1e-10
 """Relative tolerance of the integrator."""
 SETTLED = 1e-7
 """Change of the error, in units of ρ², at which there are enough targets."""
+SOUND = 1e-4
+"""Change above which the most targets are not enough."""
 LEGENDRE = np.polynomial.legendre.leggauss(8)
 PANELS = (24, 3072)
 """Intervals of targets per Gaussian component, at first and at most; eight targets each."""
@@ -34,7 +39,7 @@ HIGHEST = 700.0
 """Logarithms are kept below: a trial step of the integrator may overshoot."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class InfiniteDataCurves:
     """Error against time for δ → ∞, where training and test error are the same, and its approximations."""
 
@@ -58,6 +63,18 @@ class InfiniteDataCurves:
         from dynafield.figures.phases import draw_infinite_data
 
         return draw_infinite_data(self, ax)
+
+    def to_xarray(self) -> xr.Dataset:
+        """Errors, correlation and closed forms over time."""
+        curves = {"test_error": self.test_error} | {f"{name}_form": v for name, v in self.forms.items()}
+        data = xr.Dataset({name: ("time", values) for name, values in curves.items()}, {"time": self.t})
+        data["C_w"] = (("time", "time_before"), self.C_w)
+        problem = dict(prior=str(self.prior), alpha=self.net.alpha, lam=self.net.lam, depth=self.net.depth)
+        return data.assign_attrs(problem, sigma=self.sigma)
+
+    def save(self, path: str | Path) -> Path:
+        """Write it to a netCDF file, for any reader of xarray."""
+        return files.write(self.to_xarray(), type(self).__name__, path)
 
     def __repr__(self) -> str:
         last = f"final test_error {self.test_error[-1]:.6g} at t = {self.t[-1]:g}"
@@ -83,7 +100,11 @@ def infinite_data_curves(prior: Any, net: Network, t: Any, sigma: float = 0.0) -
         C_w = np.asarray(np.einsum("nt,ns,n->ts", w - target[:, None], w - target[:, None], weight))
         change = np.inf if before is None else np.max(np.abs(np.diag(C_w - before)))
         atomic = not np.any(prior.components.std > 0)
-        if atomic or change <= SETTLED * prior.second_moment or panels >= most:
+        if atomic or change <= SETTLED * prior.second_moment:
+            break
+        if panels >= most and change > SOUND * prior.second_moment:
+            raise SolveError(f"the average over the prior did not settle: it still changes by {change:.2g}")
+        if panels >= most:
             break
         before, panels = C_w, 2 * panels
     forms = {}

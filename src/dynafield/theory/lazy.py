@@ -17,7 +17,7 @@ from dynafield.problem.networks import DiagonalNetwork, Network
 from dynafield.problem.task import Task
 from dynafield.records.timed import TwoTimeRecord
 
-__all__ = ["LazyCurves", "lazy_curves", "lazy_limit"]
+__all__ = ["LazyCurves", "lazy_curves", "lazy_errors", "lazy_limit", "lazy_size"]
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
@@ -58,6 +58,26 @@ def lazy_curves(task: Task, net: Network, t: Any) -> LazyCurves:
         R_w=slope * R_w,
         R_f=slope * R_f,
     )
+
+
+def lazy_errors(
+    task: Task, net: DiagonalNetwork, t: Float[np.ndarray, " k"]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Training and test error alone, of one problem, at any number of times."""
+    delta, noise, power = float(task.delta), float(task.sigma) ** 2, task.prior.second_moment
+    law = MarchenkoPastur(delta)
+    x, weight = law.nodes()
+    decay = np.exp(-(net.alpha ** (2 * net.depth - 2)) * t[:, None] * x)
+    bulk = decay**2 @ weight
+    train = power * (decay**2 @ (weight * x)) + noise / delta * (bulk + max(0.0, delta - 1))
+    return train, power * (bulk + law.atom) + noise / delta * ((1 - decay) ** 2 @ (weight / x)) + noise
+
+
+def lazy_size(task: Task) -> float:
+    """The root mean square of w at the end of the lazy phase; infinite at δ = 1 with noise."""
+    fitted = task.prior.second_moment * min(1.0, float(task.delta))
+    error = lazy_limit(task) - task.prior.second_moment * max(0.0, 1 - float(task.delta))
+    return float(np.sqrt(fitted + error - float(task.sigma) ** 2))
 
 
 def lazy_limit(task: Task) -> float:

@@ -16,9 +16,8 @@ from dynafield.errors import InputError
 from dynafield.problem.checks import one_real
 from dynafield.problem.networks import DiagonalNetwork
 from dynafield.problem.task import Task
-from dynafield.theory.closed_forms import search, small_composite
-from dynafield.theory.fields import FieldLaw
-from dynafield.theory.lazy import lazy_curves
+from dynafield.theory.fields import FieldLaw, field_law
+from dynafield.theory.lazy import lazy_errors, lazy_size
 
 __all__ = ["Measure", "Phases", "Stage", "predicted", "single"]
 
@@ -27,7 +26,7 @@ LARGE = 0.25
 SMALL = 0.05
 """α is small if the scale is at most this part of the targets."""
 FITTED = 0.01
-"""The lazy phase ends when the training error is so near to its limit, in units of E(0)."""
+"""The lazy phase ends when the training error has lost all but this part of what it can lose."""
 FOUND = 0.1
 """The search ends when the root mean square of w is this part of (ρ² + σ²)^½."""
 SLOWEST = 0.9
@@ -128,12 +127,16 @@ def single(task: Any, net: Any) -> tuple[Task, DiagonalNetwork]:
 def predicted(task: Any, net: Any) -> Phases:
     """The stages by closed forms alone; one named crossover where none of them holds."""
     task, net = single(task, net)
-    size, scale = target_size(task), 2 / net.depth * net.alpha**net.depth
-    if size / scale <= LARGE:
-        return large_stages(task, net, size, scale)
-    if scale / size <= SMALL and net.alpha < 1:
-        return small_stages(task, net, scale / size)
-    return crossover(task, net, f"the scale of linear motion is {scale / size:.2g} times that of the targets")
+    scale, targets = 2 / net.depth * net.alpha**net.depth, target_size(task)
+    learnt = max(targets, lazy_size(task))
+    if learnt / scale <= LARGE:
+        return large_stages(task, net, learnt, scale)
+    if scale / targets > SMALL:
+        ratio = f"the scale of linear motion is {scale / learnt:.2g} times the weights"
+        return crossover(task, net, ratio if np.isfinite(learnt) else "at δ = 1 noise has no lazy limit")
+    if net.alpha >= 1:
+        return crossover(task, net, "α is small beside the targets, but not below one: rescale the targets")
+    return small_stages(task, net, scale / targets)
 
 
 def target_size(task: Task) -> float:
@@ -153,58 +156,49 @@ def crossover(task: Task, net: DiagonalNetwork, why: str) -> Phases:
 
 def large_stages(task: Task, net: DiagonalNetwork, size: float, scale: float) -> Phases:
     """Lazy, plateau, grokking, rich."""
-    lam, depth = net.lam, net.depth
-    fitted = fitting_time(task, net)
-    linear = "size of the targets / scale of linear motion"
+    lam, depth, fitted = net.lam, net.depth, fitting_time(task, net)
+    linear = "size of the weights / scale of linear motion"
     lazy = Stage(
         "lazy", 0.0, fitted, "Marchenko–Pastur averages of exp(-α^(2L-2) x t)", "eq:lazy_sol",
         max(size / scale, lam * fitted), f"{linear}, or λt at its end",
     )  # fmt: skip
+    flat = "limit of the linear model", "eq:lazy_sol"
     if lam == 0:
-        rest = Stage(
-            "plateau", fitted, np.inf, "limit of the linear model", "eq:lazy_sol", size / scale, linear
-        )
+        rest = Stage("plateau", fitted, np.inf, *flat, size / scale, linear)
         return Phases(task, net, "large α", (lazy, rest))
 
     def when(ratio: float) -> float:  # size/scale(t) = ratio
-        return 2 / (lam * depth) * np.log(scale * ratio / size)
+        return float(2 / (lam * depth) * np.log(scale * ratio / size))
 
-    begin, over = when(LARGE), when(1.0) + FORGOTTEN * 2 / (lam * depth)
+    begin, meeting = when(LARGE), when(1.0)
     if begin <= fitted or lam * fitted > LARGE:
         return crossover(task, net, f"weight decay is felt before the data are fitted, at t = {fitted:.3g}")
+    over = meeting + FORGOTTEN * 2 / (lam * depth)
     middle = 0.5 * (fitted + begin)
-    ratio = size / (scale * np.exp(-0.5 * lam * depth * middle))
-    plateau = Stage(
-        "plateau",
-        fitted,
-        begin,
-        "limit of the linear model",
-        "eq:lazy_sol",
-        ratio,
-        f"{linear}, in its middle",
-    )
+    ratio = float(size / (scale * np.exp(-0.5 * lam * depth * middle)))
+    plateau = Stage("plateau", fitted, begin, *flat, ratio, f"{linear}, in its middle")
     grokking = Stage(
         "grokking", begin, over, "step at 2 log(α)/λ + a shift independent of α", "eq:grokking_time",
-        1 / (2 * np.log(net.alpha)), "width 1/λ of the step / its time 2 log(α)/λ",
+        1 / (lam * meeting), "width 1/λ of the step / time at which the scale meets the weights",
     )  # fmt: skip
-    left = scale * np.exp(-0.5 * lam * depth * over) / size
     rich = Stage(
-        "rich", over, np.inf, *ending(task, net), left, "scale of linear motion / size of the targets"
-    )
+        "rich", over, np.inf, *ending(task, net), 1 / FORGOTTEN,
+        "1/λ / time since the scale met the weights: the end is approached slowly",
+    )  # fmt: skip
     return Phases(task, net, "large α", (lazy, plateau, grokking, rich))
 
 
 def fitting_time(task: Task, net: DiagonalNetwork) -> float:
-    """When the lazy training error is within FITTED of its limit."""
-    unit = net.alpha ** (2 - 2 * net.depth)
-    low, high = 0.0, 1e10
+    """When the lazy training error has lost all but FITTED of what it can lose."""
+    unit = DiagonalNetwork(1.0, depth=net.depth)
     first = task.prior.second_moment + task.sigma**2
     limit = max(0.0, 1 - 1 / task.delta) * task.sigma**2
+    low, high = 1e-8, 1e12
     for _ in range(100):
-        middle = np.sqrt(max(low, 1e-6) * high)
-        error = lazy_curves(task, DiagonalNetwork(1.0, depth=net.depth), [middle]).train_error[0]
-        low, high = (middle, high) if error - limit > FITTED * first else (low, middle)
-    return float(high * unit)
+        middle = np.sqrt(low * high)
+        error = lazy_errors(task, unit, np.array([middle]))[0][0]
+        low, high = (middle, high) if error - limit > FITTED * (first - limit) else (low, middle)
+    return float(high * net.alpha ** (2 - 2 * net.depth))
 
 
 def ending(task: Task, net: DiagonalNetwork) -> tuple[str, str]:
@@ -219,40 +213,29 @@ def ending(task: Task, net: DiagonalNetwork) -> tuple[str, str]:
 
 def small_stages(task: Task, net: DiagonalNetwork, ratio: float) -> Phases:
     """Search, descent, rich."""
-    power = task.prior.second_moment + task.sigma**2
-    law = FieldLaw(task.prior.components, float(np.sqrt(power / task.delta)), net)
+    law = field_law(task, net)
     growth = "exp(-λLt/2) h(field × time felt); depth 2: α² exp(-λt) sinh((w* - z(0)/δ) t)"
-    found = finding_time(law, power)
-    search = Stage(
+    found = finding_time(law, task.prior.second_moment + task.sigma**2)
+    searching = Stage(
         "search", 0.0, found, growth, "eq:search_sol", ratio, "scale of linear motion / size of the targets"
     )
     if not np.isfinite(found):
-        return Phases(task, net, "small α", (search,))
+        return Phases(task, net, "small α", (searching,))
     over = max(law.activation_quantile(SLOWEST, True if law.true.any() else None), found)
     waiting = (
-        ("|∫g| - λt = 2 log(1/α)", "eq:activation", 1 / (2 * np.log(1 / net.alpha)))
+        ("|∫g| - λt = 2 log(1/α)", "eq:activation", float(1 / (2 * np.log(1 / net.alpha))))
         if net.depth == 2
         else ("∫exp(-λ(L-2)s/2)|g|ds = 2α^(2-L)/(L-2)", "eq:activation_deep", net.alpha ** (net.depth - 2))
     )
     descent = Stage("descent", found, over, *waiting, "duration of a jump / time before it")
-    rich = Stage(
-        "rich", over, np.inf, *ending(task, net), ratio, "scale of linear motion / size of the targets"
-    )
-    return Phases(task, net, "small α", (search, descent, rich))
+    rich = Stage("rich", over, np.inf, *ending(task, net), 1 - SLOWEST, "share of coordinates still to jump")
+    return Phases(task, net, "small α", (searching, descent, rich))
 
 
 def finding_time(law: FieldLaw, power: float) -> float:
     """When the weights that grow in the fields of t = 0 begin to count; infinite if they never do."""
-    path = small_composite if law.net.depth == 2 else search
     t = law.activation_time(np.array(law.level(1e-6))) * np.geomspace(1e-3, 1e6, 2000)
     if not np.isfinite(t[-1]):
         return np.inf
-    x = np.linspace(0, np.max(np.abs(law.fields.mean) + 8 * law.fields.std), 800)
-    w = path(x[:, None], law.net, t)
-    w = np.where(np.isnan(w), x[:, None], np.minimum(w, x[:, None]))  # beyond the jump of a deep network
-    square = np.zeros(len(t))
-    for weight, mean, std in zip(*law.fields, strict=True):
-        rule = np.exp(-0.5 * ((x - mean) / std) ** 2) + np.exp(-0.5 * ((x + mean) / std) ** 2)
-        square += weight * rule @ w**2 / np.sum(rule)
-    counted = np.flatnonzero(square >= FOUND**2 * power)
+    counted = np.flatnonzero(law.moments(law.path, t)[0] >= FOUND**2 * power)
     return float(t[counted[0]]) if len(counted) else np.inf

@@ -6,11 +6,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dynafield.errors import InputError
-from dynafield.problem.checks import index_of, same_shape, untraced
+from dynafield.problem.checks import same_shape, untraced
 from dynafield.problem.networks import DiagonalNetwork, Network
 from dynafield.problem.task import Task
+from dynafield.records.problems import problem_at
 from dynafield.records.record import Record, quantity
-from dynafield.theory.fields import FieldLaw, ordering
+from dynafield.theory.fields import FieldLaw, field_law
 
 __all__ = ["SearchPhase", "search_phase"]
 
@@ -29,10 +30,7 @@ class SearchPhase(Record):
 
     def law(self, *index: int) -> FieldLaw:
         """The law of fields of one problem: distribution of W(t), activation times, draws."""
-        place = np.unravel_index(index_of(index, self.shape), self.shape)
-        values = (np.broadcast_to(x, self.shape)[place] for x in (self.net.alpha, self.net.lam, self.noise))
-        alpha, lam, noise = map(float, values)
-        return FieldLaw(self.task.prior.components, noise, DiagonalNetwork(alpha, lam, self.net.depth))
+        return field_law(*problem_at(self.task, self.net, index))
 
     def plot(self, ax: Any = None) -> Any:
         """One problem: the fields of true and false coordinates. Several: what grows, along the axis."""
@@ -54,13 +52,11 @@ def search_phase(task: Task, net: Network) -> SearchPhase:
     given = dict(delta=task.delta, sigma=task.sigma, alpha=net.alpha, lam=net.lam)
     untraced(**given)
     shape = same_shape(**given)
-    rows = np.stack([np.broadcast_to(np.asarray(v, float), shape).ravel() for v in given.values()], axis=1)
-    power, prior = task.prior.second_moment, task.prior.components
-    if power == 0 and np.any(rows[:, 1] == 0):
+    if task.prior.second_moment == 0 and np.any(np.asarray(task.sigma) == 0):
         raise InputError("task must have targets or noise: with ρ² + σ² = 0 there are no fields")
     found = []
-    for delta, sigma, alpha, lam in rows.tolist():
-        law = FieldLaw(prior, ((power + sigma**2) / delta) ** 0.5, DiagonalNetwork(alpha, lam, net.depth))
-        grow = (law.above(law.threshold, kind) for kind in (True, False))
-        found.append((law.noise, law.threshold, *grow, ordering(law.fields, law.true)))
+    for index in np.ndindex(shape):
+        law = field_law(*problem_at(task, net, index))
+        grow = (float(law.above(law.threshold, kind)) for kind in (True, False))
+        found.append((law.noise, law.threshold, *grow, law.ordering()))
     return SearchPhase(task, net, *(np.reshape(column, shape) for column in zip(*found, strict=True)))
