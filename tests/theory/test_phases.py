@@ -79,9 +79,7 @@ def test_sizes_are_those_of_the_targets_and_of_what_is_learnt():
     assert 0 < found["grokking"].validity < 1
     big = df.phases(df.Task(0.5, 0.1, df.Bernoulli(0.1, 100.0)), df.DiagonalNetwork(2.0))
     assert "rescale" in big[0].compares
-    fitted = df.Task(
-        1.01, 1.0, df.Bernoulli(0.1)
-    )  # a linear model fits the noise with large weights
+    fitted = df.Task(1.01, 1.0, df.Bernoulli(0.1))  # a linear model fits the noise with large weights
     assert df.phases(fitted, df.DiagonalNetwork(5.0))[0].name == "crossover"
     assert "δ = 1" in df.phases(df.Task(1.0, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(50.0))[0].compares
     none = df.phases(df.Task(1.0, 0.3, df.Bernoulli(0.0)), df.DiagonalNetwork(0.01))
