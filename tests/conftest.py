@@ -1,9 +1,20 @@
 """Shapes and types are checked at run time under pytest (and only there)."""
 
+import os
+from pathlib import Path
+
 from jaxtyping import install_import_hook
 
 hook = install_import_hook("dynafield", "beartype.beartype")
 hook.install() if hasattr(hook, "install") else None
+
+from dynafield.cli.main import processor  # noqa: E402
+
+# the processes of a run compile the same functions: let them share, in a folder per kind of processor
+KEPT = Path(__file__).parent.parent / ".pytest_cache" / "compiled" / processor()
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(KEPT))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import matplotlib as mpl  # noqa: E402
 import pytest  # noqa: E402

@@ -14,6 +14,7 @@ PAGES = [
     "docs/steps.md",
     "docs/flows.md",
     "docs/phases.md",
+    "docs/sweeps.md",
     "docs/finite.md",
     "docs/howto.md",
 ]

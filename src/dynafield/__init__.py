@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from dynafield.studies.grokking import Grokking, grokking
     from dynafield.studies.phases import phases, plot_phases
     from dynafield.studies.regimes import RegimeMap, regime_map
+    from dynafield.studies.study import Study
+    from dynafield.studies.sweep import sweep
     from dynafield.theory.fixed_points import FixedPoint, fixed_point
     from dynafield.theory.infinite_data import InfiniteDataCurves, infinite_data_curves, infinite_data_paths
     from dynafield.theory.lazy import LazyCurves, lazy_curves
@@ -97,6 +99,7 @@ __all__ = [
     "SolveError",
     "Stage",
     "StateEvolution",
+    "Study",
     "Task",
     "Tradeoff",
     "TruncatedDiagonalNetwork",
@@ -124,6 +127,7 @@ __all__ = [
     "simulate",
     "solve",
     "state_evolution",
+    "sweep",
     "tradeoff",
 ]
 
@@ -167,6 +171,8 @@ HOMES = {
     "dynafield.studies.grokking": ("Grokking", "grokking"),
     "dynafield.studies.phases": ("phases", "plot_phases"),
     "dynafield.studies.regimes": ("RegimeMap", "regime_map"),
+    "dynafield.studies.study": ("Study",),
+    "dynafield.studies.sweep": ("sweep",),
     "dynafield.theory.fixed_points": ("FixedPoint", "fixed_point"),
     "dynafield.theory.infinite_data": ("InfiniteDataCurves", "infinite_data_curves", "infinite_data_paths"),
     "dynafield.theory.lazy": ("LazyCurves", "lazy_curves"),

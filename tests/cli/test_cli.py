@@ -59,6 +59,26 @@ def test_lists_make_a_grid_with_a_table_a_file_and_a_picture(tmp_path):
     assert picture.stat().st_size > 10_000
 
 
+def test_a_sweep_from_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    study = tmp_path / "two.toml"
+    study.write_text(
+        '[task]\ndelta = [0.5, 1.0]\nsigma = 0.1\nprior = "bernoulli:0.1"\n'
+        "[network]\nalpha = 0.5\n[fixed_point]\n[phases]\n"
+    )
+    costs = invoke("sweep", "two.toml", "--dry-run").stdout
+    assert "two: 2 points (delta 2)" in costs
+    assert not (tmp_path / "two.sweep").exists()
+    done = invoke("sweep", "two.toml")
+    assert "fixed_point: 1 of 2 points failed, the first: InputError: delta must not be 1" in done.stderr
+    assert (tmp_path / "two.sweep" / "result.nc").exists()
+    answer = json.loads(invoke("sweep", "two.toml", "--json").stdout)
+    assert answer["points"] == 2
+    assert len(answer["failed"]["fixed_point"]) == 1
+    with pytest.raises(df.InputError, match="must not be given together"):
+        invoke("sweep", "two.toml", "--scheduler", "tcp://127.0.0.1:1", "--slurm", "2")
+
+
 def test_phases_are_a_table_json_and_a_picture(tmp_path):
     lines = invoke("phases", "--alpha", "10", "--lam", "0.2").stdout.splitlines()
     assert [line.split()[0] for line in lines[1::2]] == ["lazy", "plateau", "grokking", "rich"]

@@ -1,4 +1,4 @@
-"""`dynafield solve`, `compare`, `limit`, `rate`, `phases`, `simulate` and `reproduce`."""
+"""`dynafield solve`, `compare`, `limit`, `rate`, `phases`, `simulate`, `sweep` and `reproduce`."""
 
 import hashlib
 import os
@@ -310,6 +310,43 @@ def simulate(
     deliver(runs, (), json, out, plot)
     if not runs.complete:
         raise KeyboardInterrupt
+
+
+@app.command()
+def sweep(
+    study: Annotated[Path, typer.Argument(help="A TOML file that says what to compute, and where.")],
+    out: Annotated[Path | None, typer.Option("--out", help="Folder of the study (NAME.sweep).")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print points, size, time and memory to expect, and stop.")
+    ] = False,
+    workers: Annotated[
+        int | None, typer.Option("--workers", help="Processes; 0 for none. One per core for finite networks.")
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option("--scheduler", help="Address of a Dask scheduler, as tcp://HOST:PORT.")
+    ] = None,
+    slurm: Annotated[
+        int | None, typer.Option("--slurm", help="Jobs to ask of SLURM, as configured for dask-jobqueue.")
+    ] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Run a study of many points, or what is missing of it; interrupted, it goes on where it stopped."""
+    from dynafield.cli.tables import emit_estimate, emit_sweep
+    from dynafield.studies.clusters import slurm_cluster
+    from dynafield.studies.estimate import estimate
+    from dynafield.studies.study import Study
+    from dynafield.studies.sweep import sweep as run_study
+
+    if scheduler is not None and slurm is not None:
+        raise InputError("scheduler and slurm must not be given together")
+    plan = Study.read(study)
+    if dry_run:
+        emit_estimate(plan, estimate(plan), as_text=not json)
+        return
+    folder = Path(f"{plan.name}.sweep") if out is None else out
+    with slurm_cluster(slurm) as cluster:
+        data = run_study(plan, folder, workers=workers, scheduler=scheduler if cluster is None else cluster)
+    emit_sweep(plan, data, folder, as_text=not json)
 
 
 @app.command()

@@ -11,9 +11,11 @@ if TYPE_CHECKING:
     from dynafield.records.record import Record
     from dynafield.simulation.runs import Runs
     from dynafield.studies.comparison import Comparison
+    from dynafield.studies.estimate import Estimate
+    from dynafield.studies.study import Study
     from dynafield.theory.phases import Phases
 
-__all__ = ["emit", "emit_comparison", "emit_phases"]
+__all__ = ["emit", "emit_comparison", "emit_estimate", "emit_phases", "emit_sweep"]
 
 
 def columns(record: "Record", names: tuple[str, ...]) -> dict[str, Any]:
@@ -146,6 +148,51 @@ def emit_phases(found: "Phases", as_text: bool) -> None:
 
     content = {"regime": found.regime, "stages": rows(found.stages), "measured": rows(found.measured)}
     typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
+
+
+def emit_estimate(study: "Study", found: "list[Estimate]", as_text: bool) -> None:
+    """Print what a study will cost."""
+    if not as_text:
+        typer.echo(
+            json.dumps({"name": study.name, "shape": study.shape, "cost": [e._asdict() for e in found]})
+        )
+        return
+    axes = ", ".join(f"{'·'.join(axis.members)} {len(axis)}" for axis in study.axes)
+    typer.echo(f"{study.name}: {study.size} points ({axes or 'no axes'})")
+    columns = {
+        "computation": [e.computation for e in found],
+        "batches": [e.batches for e in found],
+        "s per point": [e.seconds / e.points for e in found],
+        "s in all": [e.seconds for e in found],
+        "result MB": [e.result_bytes / 1e6 for e in found],
+        "memory MB": [e.memory_bytes / 1e6 for e in found],
+    }
+    typer.echo(table(columns))
+    typer.echo(
+        "times are of one point alone, in one process: theory in batches and several workers are faster"
+    )
+
+
+def emit_sweep(study: "Study", data: Any, folder: Any, as_text: bool) -> None:
+    """Print what a study has, and what failed in it."""
+    import numpy as np
+
+    failed = {}
+    for one in study.computations:
+        errors = np.ravel(data[f"{one.name}_error"].values)
+        failed[one.name] = [str(error) for error in errors if error]
+    if not as_text:
+        typer.echo(
+            json.dumps({"name": study.name, "points": study.size, "folder": str(folder), "failed": failed})
+        )
+        return
+    typer.echo(repr(data))
+    for name, errors in failed.items():
+        if errors:
+            typer.echo(
+                f"{name}: {len(errors)} of {study.size} points failed, the first: {errors[0]}", err=True
+            )
+    typer.echo(f"saved {folder}", err=True)
 
 
 def table(content: dict[str, Any]) -> str:

@@ -1,0 +1,70 @@
+"""What a study will cost: its points, its size, and the time of one point of each kind, tried out."""
+
+import resource
+import sys
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from dynafield.studies.computations import Computation
+from dynafield.studies.study import Study
+
+__all__ = ["Estimate", "estimate"]
+
+PATIENCE = 20.0
+"""A point that takes longer is not tried twice."""
+
+
+class Estimate(NamedTuple):
+    """What one computation of a study will take."""
+
+    computation: str
+    points: int
+    batches: int
+    seconds: float
+    """For all its points, one after another in one process."""
+    result_bytes: int
+    memory_bytes: int
+    """Most memory of this process, after the trial."""
+
+
+def estimate(study: Study) -> list[Estimate]:
+    """One point of each computation is computed twice, so that compilation does not count."""
+    batches = study.batches()
+    return [
+        Estimate(
+            one.name,
+            study.size,
+            sum(batch.computation == one.name for batch in batches),
+            trial(study, one) * study.size,
+            result_bytes(study, one),
+            peak(),
+        )
+        for one in study.computations
+    ]
+
+
+def trial(study: Study, computation: Computation) -> float:
+    """Seconds for the point in the middle of the study."""
+    point, taken = study.point_at([length // 2 for length in study.shape]), 0.0
+    for _ in range(2):
+        began = time.monotonic()
+        computation.run([point], study.seed)
+        taken = time.monotonic() - began
+        if taken > PATIENCE:
+            break
+    return taken
+
+
+def result_bytes(study: Study, computation: Computation) -> int:
+    """Size of the numbers."""
+    lengths = {name: len(values) for name, values in computation.coordinates().items()}
+    each = [int(np.prod([lengths[a] for a in part.over], dtype=int)) for part in computation.parts().values()]
+    return 8 * study.size * sum(each)
+
+
+def peak() -> int:
+    """Most memory of this process so far."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

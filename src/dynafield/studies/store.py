@@ -1,0 +1,128 @@
+"""Where a study keeps what is done: a folder with one file per finished batch, whole or not there."""
+
+import dataclasses
+import functools
+import json
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from dynafield.errors import FileError, InputError
+from dynafield.records import files
+from dynafield.studies.study import Batch, Study
+
+__all__ = ["Store"]
+
+LARGE = 2e9
+"""Bytes from which a result is written as zarr."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Store:
+    """The folder of a study."""
+
+    folder: Path
+    study: Study
+
+    @classmethod
+    def open(cls, folder: str | Path, study: Study) -> "Store":
+        """The folder, made if it is not there; InputError if it belongs to another study."""
+        folder = Path(folder)
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"out must be a folder, got {str(folder)!r}")
+        (folder / "batches").mkdir(parents=True, exist_ok=True)
+        record = folder / "study.json"
+        content = json.dumps(study.facts() | {"fingerprint": study.fingerprint}, indent=1)
+        if record.exists():
+            try:
+                found = json.loads(record.read_text())["fingerprint"]
+            except (ValueError, KeyError):
+                raise InputError(f"out must be the folder of a study, {record} is not one") from None
+            if found != study.fingerprint:
+                raise InputError(
+                    f"out holds another study, or another version of this one ({record}): take another folder"
+                )
+        else:
+            part = record.with_suffix(".part")
+            part.write_text(content)
+            part.replace(record)
+        return cls(folder, study)
+
+    @functools.cached_property
+    def batches(self) -> list[Batch]:
+        """All batches of the study."""
+        return self.study.batches()
+
+    def path(self, batch: Batch) -> Path:
+        """The file of a batch."""
+        return self.folder / "batches" / f"{batch.name}.nc"
+
+    def missing(self) -> list[Batch]:
+        """Batches that have no whole file."""
+        return [batch for batch in self.batches if not self.has(batch)]
+
+    def has(self, batch: Batch) -> bool:
+        """Whether a batch is there and whole."""
+        if not self.path(batch).is_file():
+            return False
+        try:
+            return files.read(self.path(batch)).attrs["fingerprint"] == self.study.fingerprint
+        except (FileError, KeyError):
+            return False
+
+    def keep(self, batch: Batch, data: xr.Dataset) -> None:
+        """Write a finished batch."""
+        marked = data.assign_attrs(fingerprint=self.study.fingerprint)
+        files.write(marked.assign_coords(number=("point", list(batch.points))), "Batch", self.path(batch))
+
+    def collect(self) -> xr.Dataset:
+        """All finished batches as one data set over the axes of the study; NaN where something is missing."""
+        study, made = self.study, xr.Dataset()
+        for computation in study.computations:
+            batches = [b for b in self.batches if b.computation == computation.name and self.has(b)]
+            if not batches:
+                continue
+            parts = [files.read(self.path(batch)) for batch in batches]
+            whole = xr.concat(parts, "point", data_vars="minimal", coords="minimal", compat="override")
+            made = made.assign(self.unfolded(whole))
+        return self.described(made)
+
+    def unfolded(self, whole: xr.Dataset) -> dict[str, xr.Variable]:
+        """Variables over the axes of the study in place of points."""
+        number, shape = whole["number"].values.astype(int), self.study.shape
+        names = tuple(axis.name for axis in self.study.axes)
+        found = {}
+        for name, values in whole.data_vars.items():
+            text = values.dtype.kind not in "fiub"
+            empty, kind = ("", object) if text else (np.nan, float)
+            full = np.full((self.study.size, *values.shape[1:]), empty, kind)
+            full[number] = values.values
+            dims = (*names, *values.dims[1:])
+            found[str(name)] = xr.Variable(dims, full.reshape(*shape, *values.shape[1:]), values.attrs)
+        return found
+
+    def described(self, data: xr.Dataset) -> xr.Dataset:
+        """The data set with the values along its axes and what is fixed."""
+        for computation in self.study.computations:
+            for axis, values in computation.coordinates().items():
+                data = data.assign_coords({axis: (axis, values)})
+        for axis in self.study.axes:
+            for name, values in zip(axis.members, axis.values, strict=True):
+                column = np.array(values, object) if isinstance(values[0], str) else np.array(values)
+                data = data.assign_coords({name: (axis.name, column)})
+        data = data.assign_coords(dict(self.study.fixed))
+        facts = {"study": self.study.name, "fingerprint": self.study.fingerprint, "seed": self.study.seed}
+        return data.assign_attrs(facts, settings=json.dumps(self.study.facts()["computations"]))
+
+    def finish(self, data: xr.Dataset) -> Path:
+        """Write the data set: one netCDF file, or a zarr folder if it is large."""
+        if data.nbytes < LARGE:
+            return files.write(data, "Sweep", self.folder / "result.nc")
+        try:
+            import zarr  # noqa: F401
+        except ImportError:
+            raise InputError("a result of over 2 GB is written as zarr: install dynafield[cluster]") from None
+        path = self.folder / "result.zarr"
+        data.to_zarr(path, mode="w")
+        return path

@@ -1,0 +1,284 @@
+"""Studies: what a file may say, what comes out, and that nothing is lost or mixed on the way."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import dynafield as df
+from dynafield.records import files
+from dynafield.studies.estimate import estimate
+from dynafield.studies.store import Store
+
+BASE = {
+    "task": {"delta": 0.5, "sigma": 0.1, "prior": "bernoulli:0.1"},
+    "network": {"alpha": [0.1, 0.5, 2.0], "lam": [0.0, 0.1]},
+    "phases": {},
+}
+FINITE = """
+name = "finite"
+batch = 2
+[task]
+delta = [0.4, 0.6, 0.8]
+sigma = 0.1
+prior = "bernoulli:0.2"
+[network]
+alpha = [0.1, 0.3, 1.0, 2.0]
+[simulate]
+t_max = 5
+d = 60
+seeds = 2
+t_eval = [0, 1, 5]
+[phases]
+"""
+
+
+def change(path, value):
+    """The base study with one entry changed, or without it."""
+    content = json.loads(json.dumps(BASE))
+    *above, last = path.split(".")
+    table = content
+    for key in above:
+        table = table.setdefault(key, {})
+    table[last] = value
+    return content
+
+
+def test_axes_points_and_batches():
+    study = df.Study.make(BASE | {"batch": 4, "fixed_point": {}})
+    assert study.shape == (3, 2)
+    assert [axis.name for axis in study.axes] == ["alpha", "lam"]
+    points = study.points()
+    assert [(p.alpha, p.lam) for p in points[:3]] == [(0.1, 0.0), (0.1, 0.1), (0.5, 0.0)]
+    names = [batch.name for batch in study.batches()]
+    assert names == ["phases-00000", "phases-00001", "fixed_point-00000", "fixed_point-00001"]
+    assert study.batches()[1].points == (4, 5)
+
+
+def test_ranges_and_zipped_axes():
+    content = change("network.alpha", {"first": 0.01, "last": 1, "count": 3, "scale": "log"})
+    content["network"]["lam"] = "0:0.2:3"
+    study = df.Study.make(content | {"zip": [["alpha", "lam"]]})
+    assert study.shape == (3,)
+    assert [p.alpha for p in study.points()] == pytest.approx([0.01, 0.1, 1])
+    assert [p.lam for p in study.points()] == pytest.approx([0, 0.1, 0.2])
+    deep = df.Study.make(change("network.depth", [2, 3]) | {"batch": 100})
+    assert [len(batch.points) for batch in deep.batches()] == [6, 6]  # one depth at a time
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        ("network.alhpa", 1.0, "network.alhpa is not known here: there are alpha"),
+        ("network.alpha", "1:2", "network.alpha range must be"),
+        ("network.alpha", [0.1, "x"], "network.alpha must be finite numbers, got"),
+        ("network.alpha", [], "network.alpha must not be an empty list"),
+        ("network.alpha", -1.0, "alpha must be finite and > 0"),
+        ("network.alpha", {"first": 1, "last": 2}, "network.alpha.count is missing"),
+        ("network.alpha", {"first": 1, "last": 2, "count": 0}, "network.alpha.count must be"),
+        (
+            "network.alpha",
+            {"first": 1, "last": 2, "count": 2, "scale": "cubic"},
+            "scale must be linear or log",
+        ),
+        ("network.depth", 1.5, "network.depth must be an integer"),
+        ("task.prior", "cauchy:1", "prior must be bernoulli"),
+        ("task.prior", 3, "task.prior must be text"),
+        ("task", 3, "task must be a table"),
+        ("solve", {}, "solve.t_max is missing"),
+        ("solve", {"t_max": 1, "tolerance": 1}, "solve.tolerance is not known"),
+        ("solve", {"t_max": -1}, "solve.t_max must be"),
+        ("solve", {"t_max": 5, "t_eval": [6]}, "solve.t_eval must be times from 0 to t_max"),
+        ("simulate", {"t_max": 5, "inputs": "cauchy"}, "simulate.inputs must be"),
+        ("trainer", {"momentum": 0.9}, "momentum needs a step"),
+        ("zip", [["alpha", "lam"]], "zip needs lists of one length"),
+        ("zip", [["alpha", "sigma"]], "zip must name swept parameters once"),
+        ("seed", -1, "seed must be"),
+        ("network.lam", {"first": 0, "last": 1, "count": 10**6}, "at most 1000000 points"),
+    ],
+)
+def test_what_is_wrong_is_named(path, value, words):
+    with pytest.raises(df.InputError, match=words):
+        df.Study.make(change(path, value))
+
+
+def test_impossible_combinations_are_refused_before_anything_runs():
+    steps = change("trainer", {"step": 0.3})
+    with pytest.raises(df.InputError, match=r"solve.t_eval must be a multiple of the step"):
+        df.Study.make(steps | {"solve": {"t_max": 1.0, "t_eval": [0.5]}})
+    with pytest.raises(df.InputError, match="phases must be false for a discrete trainer"):
+        df.Study.make(steps | {"solve": {"t_max": 0.9, "t_eval": [0.9], "phases": True}})
+    with pytest.raises(df.InputError, match="needs something to compute"):
+        df.Study.make({key: value for key, value in BASE.items() if key != "phases"})
+    with pytest.raises(df.InputError, match=r"task.sigma is missing"):
+        df.Study.make(BASE | {"task": {"delta": 0.5, "prior": "bernoulli:0.1"}})
+
+
+def test_files_that_are_not_studies(tmp_path):
+    (tmp_path / "bad.toml").write_text("alpha = [1,\n2\nx")
+    with pytest.raises(df.InputError, match="line 3"):
+        df.Study.read(tmp_path / "bad.toml")
+    with pytest.raises(df.InputError, match="readable TOML"):
+        df.Study.read(tmp_path / "none.toml")
+
+
+def test_every_number_is_that_of_its_engine(tmp_path):
+    content = BASE | {
+        "solve": {"t_max": 5.0, "tol": 1e-2, "t_eval": [1.0, 5.0], "phases": True},
+        "fixed_point": {},
+        "convergence_rate": {},
+        "simulate": {"t_max": 5.0, "d": 50, "seeds": 2, "t_eval": [1.0, 5.0]},
+    }
+    data = df.sweep(df.Study.make(content | {"seed": 3}), tmp_path / "out", workers=0)
+    task = df.Task(0.5, 0.1, df.Bernoulli(0.1))
+    net = df.DiagonalNetwork(np.array([[0.1], [0.5], [2.0]]), np.array([0.0, 0.1]))
+    end = df.fixed_point(task, net)
+    assert data["fixed_point_test_error"].values == pytest.approx(end.test_error, rel=1e-9)
+    assert data["fixed_point_case"].values.tolist() == end.case.tolist()
+    assert data["convergence_rate_gamma"].values == pytest.approx(
+        df.convergence_rate(task, net).gamma, rel=1e-8
+    )
+    columns = df.DiagonalNetwork(np.ravel(np.broadcast_to(net.alpha, (3, 2))), np.tile([0.0, 0.1], 3))
+    curves = df.solve(task, columns, 5.0, tol=1e-2, seed=3)  # the same batch
+    errors = curves.at([1.0, 5.0]).test_error.reshape(3, 2, 2)
+    assert np.array_equal(data["solve_test_error"].values, errors)
+    best = df.phases(curves, None, 2)["best_stop"].value
+    assert data["solve_best_stop"].sel(alpha=0.5, lam=0.0).item() == best
+    runs = df.simulate(task, columns, 5.0, d=50, seeds=2, t_eval=[1.0, 5.0], seed=3)
+    assert np.array_equal(data["simulate_test_error"].values, np.reshape(runs.test_error, (3, 2, 2, 2)))
+    assert data["phases_regime"].sel(alpha=2.0, lam=0.0).item() == "large α"
+    with xr.open_dataset(tmp_path / "out" / "result.nc") as stored:
+        assert stored["solve_test_error"].dims == ("alpha", "lam", "solve_time")
+        assert stored["delta"].item() == 0.5
+        assert json.loads(stored.attrs["settings"])["solve"]["tol"] == 1e-2
+        assert stored["solve_test_error"].attrs["long_name"] == "test error"
+
+
+def test_failed_points_are_recorded_and_the_rest_goes_on(tmp_path):
+    content = change("task.delta", [0.5, 1.0]) | {"fixed_point": {}}
+    del content["phases"]
+    data = df.sweep(df.Study.make(content), tmp_path / "out", workers=0)
+    at = data.sel(delta=1.0, lam=0.0)
+    assert np.all(np.isnan(at["fixed_point_test_error"]))
+    assert all("delta must not be 1" in str(error) for error in at["fixed_point_error"].values)
+    fine = data.sel(lam=0.1)
+    assert np.all(np.isfinite(fine["fixed_point_test_error"]))
+    assert set(np.ravel(fine["fixed_point_error"].values)) == {""}
+
+
+def test_a_changed_study_does_not_mix_with_old_points(tmp_path):
+    df.sweep(df.Study.make(BASE), tmp_path / "out", workers=0)
+    for other in (change("network.alpha", [0.1, 0.5]), BASE | {"seed": 1}, BASE | {"batch": 2}):
+        with pytest.raises(df.InputError, match="out holds another study"):
+            df.sweep(df.Study.make(other), tmp_path / "out", workers=0)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "study.json").write_text("{}")
+    with pytest.raises(df.InputError, match="must be the folder of a study"):
+        df.sweep(df.Study.make(BASE), tmp_path / "other")
+
+
+def test_only_what_is_missing_is_done_and_damage_is_noticed(tmp_path, monkeypatch):
+    study = df.Study.make(BASE | {"batch": 1})
+    whole = df.sweep(study, tmp_path / "out", workers=0)
+    store = Store.open(tmp_path / "out", study)
+    assert store.missing() == []
+    lost, cut = store.batches[1], store.batches[4]
+    store.path(lost).unlink()
+    store.path(cut).write_bytes(store.path(cut).read_bytes()[:1000])
+    assert store.missing() == [lost, cut]
+    done = []
+    computation = type(study.computations[0])
+    run = computation.run
+    monkeypatch.setattr(
+        computation, "run", lambda self, points, seed: done.append(len(points)) or run(self, points, seed)
+    )
+    assert df.sweep(study, tmp_path / "out", workers=0).identical(whole)
+    assert done == [1, 1]
+
+
+def running(path, out):
+    """A sweep in a process of its own."""
+    code = "import sys, dynafield as df; df.sweep(sys.argv[1], sys.argv[2], workers=0)"
+    return subprocess.Popen([sys.executable, "-c", code, str(path), str(out)], stderr=subprocess.DEVNULL)
+
+
+def killed_and_resumed(tmp_path, kills, seed):
+    """Kill a sweep so often, at random moments after it has done something, and let it end at last."""
+    path, out = tmp_path / "finite.toml", tmp_path / "killed"
+    path.write_text(FINITE)
+    rng, count = np.random.default_rng(seed), 0
+    while True:
+        before = len(list(out.glob("batches/*.nc")))
+        process = running(path, out)
+        while count < kills and process.poll() is None and len(list(out.glob("batches/*.nc"))) == before:
+            time.sleep(0.005)
+        if count < kills and process.poll() is None:
+            time.sleep(rng.uniform(0, 0.05))
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            count += 1
+            left = sorted(
+                out.glob("batches/*.nc")
+            )  # forget some, or there would soon be nothing left to kill
+            for lost in rng.choice(left, size=max(0, len(left) - 2), replace=False):
+                lost.unlink()
+            continue
+        assert process.wait() == 0
+        return files.read(out / "result.nc"), count
+
+
+@pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.slow)])
+def test_killed_at_any_moment_it_ends_with_the_same_data(tmp_path, kills):
+    found, count = killed_and_resumed(tmp_path, kills, seed=kills)
+    assert count == kills
+    whole = df.sweep(tmp_path / "finite.toml", tmp_path / "whole", workers=0)
+    assert found.drop_attrs().identical(files.read(tmp_path / "whole" / "result.nc").drop_attrs())
+    assert np.array_equal(found["simulate_test_error"], whole["simulate_test_error"])
+
+
+def test_two_workers_one_of_them_killed(tmp_path):
+    """A real scheduler and two processes; the batch of the one that dies is done by another."""
+    from distributed import Client, LocalCluster
+
+    path = tmp_path / "finite.toml"
+    path.write_text(FINITE.replace("batch = 2", "batch = 1").replace("d = 60", "d = 200"))
+    here = df.sweep(path, tmp_path / "here", workers=0)
+    how = dict(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50)
+    with LocalCluster(**how) as cluster, Client(cluster) as client:
+        victim = next(iter(client.run(os.getpid).values()))
+        kept, keep = [], Store.keep
+
+        def keep_and_kill(self, batch, data):
+            keep(self, batch, data)
+            kept.append(batch)
+            if len(kept) == 3:
+                os.kill(victim, signal.SIGKILL)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Store, "keep", keep_and_kill)
+            there = df.sweep(path, tmp_path / "there", scheduler=client)
+    assert len(kept) == len(Store.open(tmp_path / "here", df.Study.read(path)).batches)
+    assert there.identical(here)
+
+
+def test_what_it_will_cost(tmp_path):
+    path = tmp_path / "finite.toml"
+    path.write_text(FINITE)
+    simulating, naming = estimate(df.Study.read(path))
+    assert (simulating.points, simulating.batches) == (12, 6)
+    assert simulating.result_bytes == 12 * 2 * 2 * 3 * 8
+    assert simulating.seconds > 0
+    assert naming.computation == "phases"
+
+
+def test_schedulers_that_are_not_there(tmp_path):
+    with pytest.raises(df.InputError, match="scheduler must be the address"):
+        df.sweep(df.Study.make(BASE), tmp_path / "out", scheduler="nonsense")
+    with pytest.raises(df.InputError, match="workers must be"):
+        df.sweep(df.Study.make(BASE), tmp_path / "out", workers=-1)
