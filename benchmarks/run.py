@@ -1,4 +1,4 @@
-"""All tables, written to docs/benchmarks.md: `python -m benchmarks.run [curves | steps | flows | finite | fixed_points]`."""
+"""All tables, written to docs/benchmarks.md: `python -m benchmarks.run [curves | steps | flows | finite | fixed_points | sweeps]`."""
 
 import os
 import platform
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import jax
 
-from benchmarks import curves, finite, fixed_points, flows, steps
+from benchmarks import curves, finite, fixed_points, flows, steps, sweeps
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 SECTIONS = {
@@ -16,6 +16,7 @@ SECTIONS = {
     "steps": steps.section,
     "flows": flows.section,
     "finite": finite.section,
+    "sweeps": sweeps.section,
 }
 
 

@@ -100,16 +100,17 @@ def from_workers(client: Any, tasks: dict[Batch, Any]) -> Iterator[tuple[Batch, 
     running = as_completed()
     places: dict[str, Batch] = {}
 
-    def give(count: int) -> None:
-        for batch, task in itertools.islice(waiting, count):
+    def give_out() -> None:
+        wanted = AHEAD * max(1, sum(client.nthreads().values())) - len(places)  # workers come and go
+        for batch, task in itertools.islice(waiting, max(0, wanted)):
             future = client.submit(run_batch, *task, pure=False, retries=RETRIES)
             places[future.key] = batch
             running.add(future)
 
-    give(AHEAD * (sum(client.nthreads().values()) or 1))
+    give_out()
     for future in running:
         yield places.pop(future.key), future.result()
-        give(1)
+        give_out()
 
 
 @contextmanager
