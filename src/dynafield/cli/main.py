@@ -344,8 +344,14 @@ def sweep(
         emit_estimate(plan, estimate(plan), as_text=not json)
         return
     folder = Path(f"{plan.name}.sweep") if out is None else out
-    with slurm_cluster(slurm) as cluster:
-        data = run_study(plan, folder, workers=workers, scheduler=scheduler if cluster is None else cluster)
+    try:
+        with slurm_cluster(slurm) as cluster:
+            data = run_study(
+                plan, folder, workers=workers, scheduler=scheduler if cluster is None else cluster
+            )
+    except KeyboardInterrupt:
+        typer.echo(f"interrupted; what is done is safe in {folder}: the same command goes on", err=True)
+        raise
     emit_sweep(plan, data, folder, as_text=not json)
 
 
