@@ -18,12 +18,11 @@ from dynafield.simulation.simulate import simulate
 from dynafield.studies.phases import phases
 from dynafield.studies.points import Point, together
 from dynafield.theory.fixed_points import fixed_point
-from dynafield.theory.phases import Phases
+from dynafield.theory.phases import STAGES, Phases
 from dynafield.theory.rates import convergence_rate
 
 __all__ = ["COMPUTATIONS", "Computation", "Part"]
 
-STAGES = ("lazy", "plateau", "grokking", "rich", "search", "descent", "crossover")
 MEASURES = ("plateau_end", "grokking_time", "activation_50%", "best_stop", "best_test_error")
 
 

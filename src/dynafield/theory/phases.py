@@ -19,7 +19,10 @@ from dynafield.problem.task import Task
 from dynafield.theory.fields import FieldLaw, field_law
 from dynafield.theory.lazy import lazy_errors, lazy_size
 
-__all__ = ["Measure", "Phases", "Stage", "predicted", "single"]
+__all__ = ["STAGES", "Measure", "Phases", "Stage", "predicted", "single", "target_size"]
+
+STAGES = ("lazy", "plateau", "grokking", "rich", "search", "descent", "crossover")
+"""Names of all stages there are."""
 
 LARGE = 0.25
 """α is large if the targets are at most this part of the scale; a plateau ends when they are."""
