@@ -58,7 +58,8 @@ class Reading(NamedTuple):
             return np.inf, np.nan
         k = start + int(passed[0])
         slope = (value[k] - value[k - 1]) / (self.t[k] - self.t[k - 1])
-        return float(self.t[k] + (level - value[k]) / slope), float(error[k] / abs(slope))
+        time = np.clip(self.t[k] + (level - value[k]) / slope, self.t[k - 1], self.t[k])
+        return float(time), float(error[k] / abs(slope))
 
 
 def phases(problem: Any, net: Any = None, *index: int) -> Phases:
