@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from dynafield.regressor.estimator import DiagonalNetworkRegressor
     from dynafield.simulation.flow_runs import FlowRuns
     from dynafield.simulation.runs import Runs
-    from dynafield.simulation.simulate import simulate
+    from dynafield.simulation.simulate import simulate, training_data
     from dynafield.studies.comparison import Comparison, compare
     from dynafield.studies.grokking import Grokking, grokking
     from dynafield.studies.phases import phases, plot_phases
@@ -129,6 +129,7 @@ __all__ = [
     "state_evolution",
     "sweep",
     "tradeoff",
+    "training_data",
 ]
 
 HOMES = {
@@ -166,7 +167,7 @@ HOMES = {
     "dynafield.regressor.estimator": ("DiagonalNetworkRegressor",),
     "dynafield.simulation.flow_runs": ("FlowRuns",),
     "dynafield.simulation.runs": ("Runs",),
-    "dynafield.simulation.simulate": ("simulate",),
+    "dynafield.simulation.simulate": ("simulate", "training_data"),
     "dynafield.studies.comparison": ("Comparison", "compare"),
     "dynafield.studies.grokking": ("Grokking", "grokking"),
     "dynafield.studies.phases": ("phases", "plot_phases"),

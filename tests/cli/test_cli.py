@@ -178,23 +178,6 @@ def test_version():
     assert invoke("--version").stdout.strip() == f"dynafield {df.__version__}"
 
 
-def test_reproduce_makes_figures_with_their_data(tmp_path):
-    done = invoke("reproduce", "--out", str(tmp_path / "deep" / "out"))
-    assert done.exit_code == 0
-    made = sorted(p.name for p in (tmp_path / "deep" / "out").iterdir())
-    assert made == [f"{name}.{e}" for name in ("fixed-points", "rates-theory") for e in ("nc", "pdf", "png")]
-    for path in made:
-        assert path in done.stdout
-    rate = df.load(tmp_path / "deep" / "out" / "rates-theory.nc")
-    assert rate.gamma.shape == (2, 201)
-
-
-def test_reproduce_refuses_unknown_figures(capsys):
-    status = main.guarded(lambda: main.app(["reproduce", "mona-lisa"], standalone_mode=False))
-    assert status == 2
-    assert "figure must be one of rates-theory, fixed-points, got 'mona-lisa'" in capsys.readouterr().err
-
-
 def test_a_second_command_finds_compiled_code(tmp_path):
     """The cache is filled by the first command and used, in silence, by the second."""
     call(tmp_path, "limit")

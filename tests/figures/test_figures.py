@@ -1,12 +1,12 @@
 """Figures show what they claim: the lines carry the numbers, the axes their names."""
 
+import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 import dynafield as df
-from dynafield.figures import paper as drawings
-from dynafield.studies import paper as studies
+from dynafield.figures.style import COLOURS
 
 NET = df.DiagonalNetwork
 
@@ -27,7 +27,7 @@ def test_errors_along_an_axis():
     )
     ax = point.plot()
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), point.test_error[0])
-    assert ax.get_xlabel() == "samples per dimension δ = n/d"
+    assert ax.get_xlabel() == r"samples per dimension $\delta = n/d$"
     assert ax.get_xscale() == "log"
     assert legend(ax) == ["test, λ = 0", "train, λ = 0", "test, λ = 0.1", "train, λ = 0.1"]
 
@@ -44,25 +44,6 @@ def test_law_with_its_arrow(sparse):
 def test_law_of_point_masses_only():
     ax = df.fixed_point(df.Task(2.0, 0.0, df.Discrete([-1, 2], [0.2, 0.8])), NET(0.5)).plot()
     assert ax.lines[0].get_xydata().tolist() == [[-1.0, 0.2], [2.0, 0.8]]
-
-
-def test_rates_theory():
-    rate = studies.rates_theory()
-    ax = drawings.draw_rates_theory(rate).axes[0]
-    assert legend(ax) == ["γ, δ = 2", "large-α limit, δ = 2", "γ, δ = 0.5", "large-α limit, δ = 0.5"]
-    gamma, lazy = ax.lines[0].get_ydata(), ax.lines[1].get_ydata()
-    assert gamma[-1] == pytest.approx(lazy[-1], rel=1e-4)
-    np.testing.assert_allclose(lazy, rate.net.alpha**2 * (1 - 2**-0.5) ** 2)
-    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
-
-
-def test_fixed_points():
-    point = studies.fixed_points()
-    ax = drawings.draw_fixed_points(point).axes[0]
-    np.testing.assert_array_equal(ax.lines[0].get_ydata(), point.test_error)
-    ridge = ax.lines[1].get_ydata()[0]
-    assert point.test_error[-1] == pytest.approx(ridge, rel=1e-5)
-    assert np.all(np.diff(point.test_error) > 0)
 
 
 def test_single_rates(sparse):
@@ -96,3 +77,28 @@ def test_what_cannot_be_drawn_says_so():
     tied = df.fixed_point(df.Task(np.array([2.0, 3.0]), np.array([0.1, 0.2]), df.Gaussian()), NET(1.0))
     with pytest.raises(ValueError, match="one parameter only"):
         tied.plot()
+
+
+# how eyes without the cones for medium or long waves see linear light (Viénot, Brettel and Mollon 1999)
+TO_LMS = np.array([[17.8824, 43.5161, 4.11935], [3.45565, 27.1554, 3.86714], [0.0299566, 0.184309, 1.46709]])
+WITHOUT = {
+    "protan": np.array([[0, 2.02344, -2.52581], [0, 1, 0], [0, 0, 1]]),
+    "deutan": np.array([[1, 0, 0], [0.494207, 0, 1.24827], [0, 0, 1]]),
+}
+
+
+@pytest.mark.parametrize("eyes", WITHOUT)
+def test_colours_are_told_apart_without_red_or_green(eyes):
+    """Distances of 0.14 and more in RGB; a palette with red and green of one lightness has less than 0.1."""
+
+    def seen(colours):
+        linear = np.array([mpl.colors.to_rgb(c) for c in colours]) ** 2.2
+        turned = linear @ TO_LMS.T @ WITHOUT[eyes].T @ np.linalg.inv(TO_LMS).T
+        return np.clip(turned, 0, 1) ** (1 / 2.2)
+
+    def least(colours):
+        light = seen(colours)
+        return min(np.linalg.norm(a - b) for k, a in enumerate(light) for b in light[:k])
+
+    assert least(COLOURS) > 0.14
+    assert least(("#0b6e99", "#d1495b", "#edae49", "#3a7d44", "#6a4c93", "#555555")) < 0.1

@@ -190,7 +190,7 @@ def test_regime_map(sparse, tmp_path):
     again = df.load(plane.save(tmp_path / "plane.nc"))
     assert again.stage.tolist() == plane.stage.tolist()
     assert (again.t_max, again.tol) == (10.0, 1e-2)
-    assert plane.plot().get_xlabel() == "initial scale α"
+    assert plane.plot().get_xlabel() == r"initial scale $\alpha$"
 
 
 def test_pictures(small, large):

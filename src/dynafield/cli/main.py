@@ -360,13 +360,34 @@ def reproduce(
     figures: Annotated[
         list[str] | None, typer.Argument(help="Figures to make; all when none is named.")
     ] = None,
-    out: Annotated[Path, typer.Option("--out", help="Folder for figures and data.")] = Path("results"),
+    full: Annotated[
+        bool, typer.Option("--full/--quick", help="The paper's sizes, or smaller ones in minutes.")
+    ] = False,
+    out: Annotated[Path, typer.Option("--out", help="Folder for figures, data and report.")] = Path(
+        "results"
+    ),
+    data: Annotated[
+        str,
+        typer.Option("--data", help="Real data: luad (shipped), pancan (downloaded before), or its file."),
+    ] = "luad",
+    redraw: Annotated[
+        bool, typer.Option("--redraw", help="Draw from the data in the folder; compute nothing.")
+    ] = False,
+    workers: Annotated[
+        int | None, typer.Option("--workers", help="Processes; one per core, at most 4.", min=1)
+    ] = None,
+    json: JsonFlag = False,
 ) -> None:
-    """Make figures of the paper, with their data as netCDF."""
-    from dynafield.cli.reproduce import make_figures
+    """Reproduce the paper: every figure from our own runs, and a report on its claims.
 
-    for path in make_figures(figures or [], out):
-        typer.echo(path)
+    What is done is kept: interrupted or called again, the same command does only what is missing.
+    """
+    from dynafield.cli.reproduce import reproduce_paper
+    from dynafield.cli.tables import emit_claims
+
+    count = min(4, os.cpu_count() or 1) if workers is None else workers
+    made, claims = reproduce_paper(figures or [], out, full, data, redraw, count)
+    emit_claims(made, claims, as_text=not json)
 
 
 def processor() -> str:

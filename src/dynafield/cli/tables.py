@@ -195,6 +195,21 @@ def emit_sweep(study: "Study", data: Any, folder: Any, as_text: bool) -> None:
     typer.echo(f"saved {folder}", err=True)
 
 
+def emit_claims(made: list[Any], claims: list[Any], as_text: bool) -> None:
+    """Print the files that were written and the verdicts."""
+    if not as_text:
+        content = {"files": [str(path) for path in made], "claims": [claim.facts() for claim in claims]}
+        typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
+        return
+    for path in made:
+        typer.echo(path)
+    for claim in claims:
+        verdict = typer.style(f"{claim.verdict:13}", fg=None if claim.holds else "red")
+        typer.echo(f"{verdict}  {claim.topic}, {claim.source}: {claim.statement}")
+    failed = sum(not claim.holds for claim in claims)
+    typer.echo(f"{len(claims) - failed} of {len(claims)} claims hold; the report is {made[-1]}", err=True)
+
+
 def table(content: dict[str, Any]) -> str:
     """Aligned columns, wide enough for every entry, the same on every terminal."""
     cells = [

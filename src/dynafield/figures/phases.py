@@ -24,6 +24,7 @@ __all__ = [
     "draw_phases",
     "draw_regimes",
     "draw_search",
+    "shade",
 ]
 
 SHADES = {
@@ -36,6 +37,8 @@ SHADES = {
     "crossover": "#ffffff",
 }
 """Colours of the stages, the same in all figures."""
+NARROW = 0.1
+"""Names of stages that take less than this share of the axis are written upwards."""
 
 
 def draw_phases(
@@ -75,7 +78,7 @@ def draw_phases(
     bottom = max(float(np.min(seen.train_error)), DEPTH * top)
     ax.set_ylim(0.7 * bottom, 3 * top)
     ax.set_xlim(seen.t[0], seen.t[-1])
-    shade(found, ax, named=True)
+    shade([stage[:3] for stage in found.stages], ax, named=True)
     net = found.net
     ax.set_title(
         f"{found.regime}: α = {net.alpha:g}, λ = {net.lam:g}, depth {net.depth}, δ = {found.task.delta:g}, "
@@ -89,22 +92,23 @@ def draw_phases(
             label = "closed form, fields of t = 0" if k == 0 else None
             below.plot(seen.t, expected, color="black", linestyle=":", linewidth=2, label=label)
         below.legend(frameon=False, fontsize=9)
-        shade(found, below, named=False)
+        shade([stage[:3] for stage in found.stages], below, named=False)
         ax.set_xlabel("")
     return ax
 
 
-def shade(found: "Phases", ax: Any, named: bool) -> None:
-    """Stages as shaded stretches of time, with their names along the top."""
+def shade(stages: list[tuple[str, float, float]], ax: Any, named: bool) -> None:
+    """Stages (name, start, end) as shaded stretches of time, with their names along the top."""
     first, last = ax.get_xlim()
-    for stage in found.stages:
-        low, high = max(stage.start, first), min(stage.end, last)
+    for name, start, end in stages:
+        low, high = max(start, first), min(end, last)
         if low >= high:
             continue
-        ax.axvspan(low, high, color=SHADES[stage.name], alpha=0.12, linewidth=0)
-        if named and np.log(high / low) > 0.04 * np.log(last / first):
-            ax.text(np.sqrt(low * high), 0.985, stage.name, fontsize=8, ha="center", va="top",
-                    transform=ax.get_xaxis_transform())  # fmt: skip
+        ax.axvspan(low, high, color=SHADES[name], alpha=0.12, linewidth=0)
+        share = np.log(high / low) / np.log(last / first)
+        if named and share > 0.04:
+            ax.text(np.sqrt(low * high), 0.985, name, fontsize=8, ha="center", va="top",
+                    rotation=0 if share > NARROW else 90, transform=ax.get_xaxis_transform())  # fmt: skip
 
 
 def draw_activation(active: "Activation", ax: Any = None) -> Any:

@@ -4,15 +4,16 @@ from typing import Any
 
 __all__ = ["COLOURS", "LABELS", "axes", "finish"]
 
-COLOURS = ("#0b6e99", "#d1495b", "#edae49", "#3a7d44", "#6a4c93", "#555555")
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#444444")
+"""Told apart with every kind of colour vision (the palette of Okabe and Ito)."""
 LABELS = {
-    "alpha": "initial scale α",
-    "delta": "samples per dimension δ = n/d",
-    "sigma": "label noise σ",
-    "lam": "weight decay λ",
-    "test_error": "test error C_w + σ²",
-    "train_error": "training error C_f",
-    "gamma": "convergence rate γ",
+    "alpha": r"initial scale $\alpha$",
+    "delta": r"samples per dimension $\delta = n/d$",
+    "sigma": r"label noise $\sigma$",
+    "lam": r"weight decay $\lambda$",
+    "test_error": r"test error $C_w + \sigma^2$",
+    "train_error": r"training error $C_f$",
+    "gamma": r"convergence rate $\gamma$",
 }
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dynafield.errors import InputError
-from dynafield.figures.style import COLOURS, axes, finish
+from dynafield.figures.style import COLOURS, LABELS, axes, finish
 from dynafield.records.axes import PARAMETERS, parameter_axes
 from dynafield.records.problems import parameters
 from dynafield.records.record import Record
@@ -159,7 +159,7 @@ def draw_tradeoff(result: "Tradeoff", ax: Any = None) -> Any:
     points = ax.scatter(
         gamma.ravel(), error.ravel(), c=alpha.ravel(), norm=spread(alpha), cmap="viridis", s=14, zorder=2
     )
-    ax.figure.colorbar(points, ax=ax, label="initial scale α")
+    ax.figure.colorbar(points, ax=ax, label=LABELS["alpha"])
     ax.set_xscale("log")
     return finish(ax, "gamma", "test_error")
 

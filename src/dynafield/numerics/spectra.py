@@ -43,6 +43,11 @@ class MarchenkoPastur:
         # dμ = (16/π) v² sqrt(1 - v²) dv / x and dv = v (1 - v²) dy
         return x, (16 / np.pi) * step * (low * high) ** 1.5 / x
 
+    def density(self, x: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+        """Density of the bulk at x > 0."""
+        inside = np.clip((x - self.lower) * (self.upper - x), 0.0, None)
+        return self.delta * np.sqrt(inside) / (2 * np.pi * x)
+
     def average(self, function: Callable[[np.ndarray], np.ndarray], atom: bool = True) -> Any:
         """E[function(x)] over bulk and atom, to 1e-12; `function` takes a vector, values along the last axis.
 

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from dynafield.errors import SolveError
+from dynafield.numerics.processes import in_processes
 from dynafield.numerics.threads import fitting_threads
 from dynafield.problem.checks import integer
 from dynafield.problem.flows import MEASURES, Flow
-from dynafield.problem.networks import Network
+from dynafield.problem.networks import DiagonalNetwork, Network
 from dynafield.problem.task import Task
 from dynafield.problem.trainers import SGD, GradientFlow, Steps, Trainer
 from dynafield.progress import Progress
@@ -24,7 +25,7 @@ from dynafield.simulation.observables import Observables
 from dynafield.simulation.plan import Plan, make_plan
 from dynafield.simulation.runs import Runs, RunsRecord
 
-__all__ = ["simulate"]
+__all__ = ["simulate", "training_data"]
 
 LAZY = 0.3
 """Initial slope α^(2L-2) from which it pays to rotate the data so that the lazy flow is diagonal."""
@@ -118,17 +119,8 @@ def in_turn(plan: Any, count: int, seed: int, progress: Progress) -> Numbered:
 
 
 def at_once(plan: Any, count: int, seed: int, workers: int) -> Numbered:
-    """The runs in several processes, as they finish; the processes stay ready for further calls."""
-    from joblib import Parallel, delayed
-
-    tasks = (delayed(numbered)(plan, seed, run) for run in range(count))
-    runs: Any = Parallel(n_jobs=workers, return_as="generator_unordered")(tasks)
-    try:
-        yield from runs
-    finally:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what is not waited for is given up on purpose
-            runs.close()
+    """The runs in several processes, as they finish."""
+    return in_processes(numbered, ((plan, seed, run) for run in range(count)), workers)
 
 
 def numbered(plan: Any, seed: int, run: int) -> tuple[int, Any]:
@@ -202,6 +194,22 @@ def draw_data(plan: Plan, seed: int, run: int) -> Data:
     w_star = plan.draw(plan.task.prior, plan.d, for_targets)
     sigma = float(plan.task.sigma)
     return Data(X, X @ w_star + sigma * for_noise.standard_normal(plan.n), w_star, sigma)
+
+
+def training_data(
+    task: Task,
+    d: int = 500,
+    inputs: Any = "gaussian",
+    seed: int = 0,
+    run: int = 0,
+    targets: Any = "proportions",
+) -> Data:
+    """X, y and w* on which `simulate`, called with the same arguments, trains its run number `run`."""
+    plan = make_plan(
+        task, DiagonalNetwork(1.0), 1.0, d, None, GradientFlow(), inputs, targets, None, (), False, False
+    )
+    assert isinstance(plan, Plan)
+    return draw_data(plan, integer("seed", seed, 0), integer("run", run, 0))
 
 
 def collect(plan: Plan, finished: dict[int, Observables], asked: int, seed: int) -> Runs:

@@ -1,0 +1,254 @@
+"""Figures of where training ends, and of how fast."""
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from dynafield.figures.paper.parts import (
+    DMFT,
+    FORM,
+    MARK,
+    chosen,
+    draw_law,
+    errors_with_bars,
+    key,
+    mean_and_error,
+    panels,
+    sequence,
+)
+from dynafield.figures.style import COLOURS, finish
+
+__all__ = [
+    "draw_fixed_points",
+    "draw_gene_histogram",
+    "draw_interpolating",
+    "draw_over_delta",
+    "draw_paths",
+    "draw_rates_detail",
+    "draw_rates_gaussian",
+    "draw_rates_real",
+    "draw_rates_theory",
+    "draw_universality",
+]
+
+DEEPEST = 1e-9
+"""Training errors are drawn down to this."""
+SD = "bars: one standard deviation"
+
+
+def spread(ax: Any, x: np.ndarray, runs: np.ndarray, **style: Any) -> None:
+    """Means over runs with bars of one standard deviation, as in the paper."""
+    mean, deviation = np.mean(runs, axis=-1), np.std(runs, axis=-1, ddof=1)
+    ax.errorbar(x, mean, yerr=np.minimum(deviation, 0.95 * mean), **(MARK | style))
+
+
+def draw_points(ax: Any, data: xr.Dataset, ends: xr.Dataset, words: str) -> None:
+    """Test error against α: theory, networks (open where they have not converged), minimizers."""
+    alpha, settled = ends["alpha"].values, data["settled"].values
+    ax.plot(data["fine_alpha"], data["test_error_theory"], color="black", label="theory", **DMFT)
+    runs, minimal = ends["test_error"].values, ends["minimizer_test_error"].values
+    solid = {"markerfacecolor": COLOURS[0], "color": COLOURS[0], "marker": "o"}
+    spread(ax, alpha[settled], runs[settled], label=words, **solid)
+    if not settled.all():
+        label = rf"not converged, $\gamma t < {data.attrs['settled_from']:g}$"
+        spread(ax, alpha[~settled], runs[~settled], **(solid | {"markerfacecolor": "white"}), label=label)
+    ax.plot(alpha, np.mean(minimal, axis=-1), color=COLOURS[1], marker="x", markersize=4, linestyle="none",
+            label="minimizer, same data")  # fmt: skip
+    ax.set_xscale("log")
+
+
+def draw_fixed_points(data: xr.Dataset) -> Any:
+    """Test error at the end against α: theory, Gaussian inputs, real data."""
+    figure, (ax,) = panels(1)
+    draw_points(ax, data, data, f"Gaussian, d = {data.attrs['d']}")
+    real, alpha = data["real_test_error"].values, data["alpha"].values
+    label = f"gene expression, d = {data.attrs['real_d']}"
+    spread(ax, alpha * 1.12, real, color=COLOURS[2], marker="s", label=label)
+    ax.axhline(float(data["minimum_norm"]), **(FORM | {"linestyle": ":"}), label=r"limit $\alpha \to \infty$")
+    finish(ax, "alpha", "test_error")
+    ax.legend(frameon=False)
+    return figure
+
+
+def draw_errors(ax: Any, x: np.ndarray, fine: np.ndarray, data: xr.Dataset) -> None:
+    """Both errors along an axis: theory as lines, networks as points."""
+    for name, words, colour, mark in (
+        ("test_error", "test", COLOURS[0], "o"),
+        ("train_error", "train", COLOURS[1], "s"),
+    ):
+        theory = data[f"{name}_theory"].values
+        if np.all(theory <= 0):
+            continue
+        ax.plot(fine, theory, color=colour, label=f"{words}, theory", **DMFT)
+        label = f"{words}, d = {data.attrs['d']}"
+        spread(ax, x, data[name].values, color=colour, marker=mark, label=label)
+
+
+def draw_over_delta(data: xr.Dataset) -> Any:
+    """Cases (i) and (ii): errors against δ, law of the coordinates."""
+    figure, (left, right) = panels(2)
+    draw_errors(left, data["delta"].values, data["fine_delta"].values, data)
+    left.set(xscale="log", yscale="log")
+    ticks = [x for x in (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0) if data["delta"][0] * 0.9 <= x]
+    left.set_xticks(ticks, [f"{x:g}" for x in ticks])
+    left.minorticks_off()
+    finish(left, "delta", "error")
+    left.legend(frameon=False)
+    draw_law(right, data)
+    right.set_title(rf"$\delta = {data.attrs['shown_delta']:g}$")
+    right.legend(frameon=False)
+    return figure
+
+
+def draw_interpolating(data: xr.Dataset) -> Any:
+    """Case (iii): errors against α, law of the coordinates."""
+    figure, (left, right) = panels(2)
+    draw_points(left, data, data, f"simulation, d = {data.attrs['d']}")
+    finish(left, "alpha", "test_error")
+    left.legend(frameon=False)
+    draw_law(right, data)
+    right.set_title(rf"$\alpha = {data.attrs['shown_alpha']:.3g}$")
+    right.legend(frameon=False)
+    return figure
+
+
+def draw_decay(
+    ax: Any, theory: xr.Dataset, finite: np.ndarray, limit: np.ndarray, words: str, deepest: float
+) -> None:
+    """Training error above its limit against time, with slopes -2γ; networks above their own limits."""
+    for k, colour in enumerate(sequence(theory.sizes["curve"])):
+        t, gamma = theory["t"].values[k], float(theory["gamma"][k])
+        value = theory["train_error_theory"].values[k] - float(theory["limit_theory"][k])
+        sure = (value > 3 * theory["train_error_theory_se"].values[k]) & (value > deepest)
+        last = len(t) if np.all(sure) else int(np.argmin(sure))
+        label = rf"$\alpha = {float(theory['alpha'][k]):g}$"
+        ax.plot(t[:last], value[:last], color=colour, label=label, **DMFT)
+        ahead = np.array([t[last - 1] * 0.45, t[-1]])
+        slope = value[last - 1] * np.exp(-2 * gamma * (ahead - t[last - 1]))
+        ax.plot(ahead, 0.4 * slope, **(FORM | {"color": colour}))
+        runs = finite[k] - limit[k][:, None]
+        mean, _ = mean_and_error(runs, 0)
+        which = [i for i in chosen(t, False, t[2], t[-1]) if mean[i] > deepest]
+        errors_with_bars(ax, t[which], runs.T[which], colour)
+    ax.set_yscale("log")
+    ax.set_ylim(bottom=0.5 * deepest)
+    slope_words = r"slope $-2\gamma$"
+    key(ax, {"DMFT": DMFT, slope_words: FORM | {"color": "0.35"}, words: {"marker": "o"} | MARK})
+    finish(ax, r"training time $t$", "train_error")
+    ax.legend(frameon=False, ncols=2)
+
+
+def part(data: xr.Dataset, delta: float) -> xr.Dataset:
+    """The curves of one δ."""
+    return data.isel(curve=np.flatnonzero(data["delta"].values == delta))
+
+
+def draw_rates_gaussian(data: xr.Dataset) -> Any:
+    """Training error against time at δ = 0.5."""
+    figure, (ax,) = panels(1)
+    curves = part(data, 0.5)
+    draw_decay(
+        ax, curves, curves["train_error"].values, curves["limit"].values, f"d = {data.attrs['d']}", DEEPEST
+    )
+    return figure
+
+
+def draw_rates_detail(data: xr.Dataset) -> Any:
+    """Training error above its limit, δ = 2 and 0.5."""
+    figure, axes = panels(2)
+    for ax, delta in zip(axes, (2.0, 0.5), strict=True):
+        curves = part(data, delta)
+        deepest = 1e-6 if delta > 1 else DEEPEST
+        words = f"simulation, d = {data.attrs['d']}"
+        draw_decay(ax, curves, curves["train_error"].values, curves["limit"].values, words, deepest)
+        ax.set_ylabel(r"$C_f(t) - C_f(\infty)$")
+        ax.set_title(rf"$\delta = {delta:g}$")
+    return figure
+
+
+def draw_rates_real(real: xr.Dataset, data: xr.Dataset) -> Any:
+    """Training error on gene expression beside theory for independent inputs, and the spectrum behind."""
+    figure, (left, right) = panels(2)
+    curves = part(data, 0.5)
+    words = f"genes, d = {real.attrs['d']}"
+    draw_decay(left, curves, real["train_error"].values, real["limit"].values, words, DEEPEST)
+    for k, colour in enumerate(sequence(curves.sizes["curve"])):
+        t, own = curves["t"].values[k], float(np.mean(real["local_rate"].values[k]))
+        mean = np.mean(real["train_error"].values[k], axis=0)
+        shown = np.flatnonzero(mean > DEEPEST)
+        middle = shown[int(0.75 * (len(shown) - 1))]
+        ahead = np.array([t[middle], t[shown[-1]]])
+        line = 0.35 * mean[middle] * np.exp(-2 * own * (ahead - t[middle]))
+        ax_label = "slope, own spectrum" if k == 0 else None
+        left.plot(ahead, line, color=colour, linestyle=":", linewidth=1.6, label=ax_label)
+    left.legend(frameon=False, ncols=2)
+    edges = np.linspace(0.0, 6.5, 40)
+    for name, words, colour in (
+        ("gaussian_eigenvalues", "Gaussian inputs", COLOURS[0]),
+        ("eigenvalues", "whitened genes", COLOURS[1]),
+    ):
+        counts, _ = np.histogram(real[name].values, edges)
+        right.stairs(counts / counts.sum() / np.diff(edges), edges, color=colour, label=words)
+    right.plot(real["eigenvalue"], real["marchenko_pastur"], color="black", label="Marchenko–Pastur", **DMFT)
+    finish(right, r"eigenvalue of $XX^\top/\delta$", "density")
+    right.legend(frameon=False)
+    return figure
+
+
+def draw_rates_theory(data: xr.Dataset) -> Any:
+    """γ against α with its limits for large α."""
+    figure, (ax,) = panels(1)
+    for k, delta in enumerate(data["delta"].values):
+        ax.plot(data["alpha"], data["gamma"][k], color=COLOURS[k], label=rf"$\delta = {delta:g}$", **DMFT)
+        label = rf"$\alpha^2(1 - \delta^{{-1/2}})^2$, $\delta = {delta:g}$"
+        ax.plot(data["alpha"], data["large_alpha"][k], label=label, **(FORM | {"color": COLOURS[k]}))
+    ax.set(xscale="log", yscale="log", ylim=(0.5 * float(np.min(data["gamma"])), None))
+    finish(ax, "alpha", "gamma")
+    ax.legend(frameon=False)
+    return figure
+
+
+def draw_universality(data: xr.Dataset, points: xr.Dataset, rates: xr.Dataset) -> Any:
+    """Random signs as inputs: fixed points and training errors over the theory, which is the same."""
+    figure, (left, right) = panels(2)
+    draw_points(left, points, data, f"binary, d = {data.attrs['d']}")
+    finish(left, "alpha", "test_error")
+    left.legend(frameon=False)
+    finite, limit = data["curve_train_error"].values, data["curve_limit"].values
+    draw_decay(right, part(rates, 0.5), finite, limit, f"binary, d = {data.attrs['d']}", DEEPEST)
+    return figure
+
+
+def draw_gene_histogram(data: xr.Dataset) -> Any:
+    """The law of the whitened features against the standard normal."""
+    figure, (ax,) = panels(1)
+    x, density = data["feature_value"].values, data["density"].values
+    seen = density > 0
+    ax.plot(x[seen], density[seen], marker=".", markersize=3, linestyle="none", color=COLOURS[0],
+            label="whitened genes")  # fmt: skip
+    ax.plot(x, np.exp(-0.5 * x**2) / np.sqrt(2 * np.pi), color="black", label="standard normal", **DMFT)
+    ax.set_yscale("log")
+    ax.set_ylim(bottom=0.5 * float(np.min(density[seen])))
+    finish(ax, "whitened feature", "density")
+    ax.legend(frameon=False)
+    return figure
+
+
+def draw_paths(data: xr.Dataset) -> Any:
+    """Wasserstein distance of whole paths from their law against d."""
+    figure, (ax,) = panels(1)
+    d = data["dimension"].values
+    for name, words, colour, mark in (
+        ("distance", "network and law", COLOURS[0], "o"),
+        ("floor", "two draws of the law", COLOURS[1], "s"),
+    ):
+        errors_with_bars(ax, d, data[name].values, colour, mark, words)
+    ax.set(xscale="log", yscale="log")
+    ax.set_xticks(d, [str(n) for n in d])
+    ticks = [y for y in (0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2) if ax.get_ylim()[0] <= y <= ax.get_ylim()[1]]
+    ax.set_yticks(ticks, [f"{y:g}" for y in ticks])
+    ax.minorticks_off()
+    finish(ax, r"dimension $d$", r"distance $W_2$")
+    ax.legend(frameon=False)
+    return figure

@@ -1,0 +1,83 @@
+"""The experiments by name, each kept in a file of its own once it is done."""
+
+import hashlib
+import json
+from collections.abc import Callable, Generator
+from pathlib import Path
+
+import xarray as xr
+
+from dynafield.errors import FileError, InputError
+from dynafield.numerics.processes import in_processes
+from dynafield.records import files
+from dynafield.studies.paper import endpoints, laws, rates, timescales
+from dynafield.studies.paper.setting import Setting
+from dynafield.version import __version__
+
+__all__ = ["EXPERIMENTS", "computed", "fingerprint", "kept", "path_of"]
+
+EXPERIMENTS: dict[str, Callable[[Setting], xr.Dataset]] = {
+    "large-init": timescales.large_init,
+    "rates": rates.rates,
+    "fixed-point-regularized": endpoints.regularized,
+    "rates-theory": rates.rates_theory,
+    "fixed-points": endpoints.fixed_points,
+    "dynamics": timescales.dynamics,
+    "small-init": timescales.small_init,
+    "fixed-point-ridgeless": endpoints.ridgeless,
+    "small-decay": timescales.small_decay,
+    "universality": rates.universality,
+    "rates-real": rates.rates_real,
+    "paths": laws.paths,
+    "gene-histogram": laws.gene_histogram,
+}
+"""Long ones first, so that several processes end together."""
+
+
+def fingerprint(name: str, setting: Setting) -> str:
+    """The same for two experiments if they ask the same, by the same program."""
+    program = "".join(path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parent.glob("*.py")))
+    content = json.dumps([name, setting.facts(), __version__], sort_keys=True) + program
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def path_of(folder: Path, name: str) -> Path:
+    """The file of an experiment."""
+    return folder / "data" / f"{name}.nc"
+
+
+def kept(folder: Path, name: str, setting: Setting | None) -> xr.Dataset | None:
+    """An experiment that is done, if it is whole and was asked the same; None otherwise."""
+    path = path_of(folder, name)
+    if not path.is_file():
+        return None
+    try:
+        data = files.read(path)
+    except FileError:
+        return None
+    asked = setting is None or data.attrs.get("fingerprint") == fingerprint(name, setting)
+    return data if asked else None
+
+
+def run(name: str, setting: Setting, folder: Path) -> str:
+    """Do one experiment and keep it, whole or not at all."""
+    data = EXPERIMENTS[name](setting)
+    files.write(
+        data.assign_attrs(fingerprint=fingerprint(name, setting)), "Experiment", path_of(folder, name)
+    )
+    return name
+
+
+def computed(
+    names: list[str], setting: Setting, folder: Path, workers: int = 1
+) -> Generator[str, None, None]:
+    """Do those of the experiments that are not done, in so many processes; yields their names as they end."""
+    unknown = [name for name in names if name not in EXPERIMENTS]
+    if unknown:
+        raise InputError(f"experiment must be one of {', '.join(EXPERIMENTS)}, got {unknown[0]!r}")
+    (folder / "data").mkdir(parents=True, exist_ok=True)
+    missing = [name for name in EXPERIMENTS if name in names and kept(folder, name, setting) is None]
+    if workers == 1 or len(missing) < 2:
+        yield from (run(name, setting, folder) for name in missing)
+        return
+    yield from in_processes(run, ((name, setting, folder) for name in missing), min(workers, len(missing)))

@@ -1,0 +1,159 @@
+"""How fast training ends: theory over α, loss against time, and the spectrum behind it."""
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from dynafield.numerics.spectra import MarchenkoPastur
+from dynafield.problem.networks import DiagonalNetwork
+from dynafield.problem.task import Task
+from dynafield.simulation.simulate import training_data
+from dynafield.studies.paper.endpoints import interpolated
+from dynafield.studies.paper.parts import Problem, facts, labelled, learning, local_rate, minimal
+from dynafield.studies.paper.setting import GENES, SIGMA, SPARSE, TASK, Setting, gene_inputs, genes
+from dynafield.theory.lazy import lazy_errors
+from dynafield.theory.rates import convergence_rate
+
+__all__ = ["rates", "rates_real", "rates_theory", "universality"]
+
+ABOVE = Task(delta=2.0, sigma=SIGMA, prior=SPARSE)
+ALPHAS = {0.5: (0.1, 0.2, 0.4, 0.8), 2.0: (0.3, 0.5, 0.8, 1.2)}
+LONGEST = 150.0
+REACH = 8.0
+"""Curves are followed until γt is this large, or for the longest time."""
+TIMES = 121
+RELATIVE = 0.1
+"""Relative tolerance of training errors, which fall by many decades."""
+LATE = np.geomspace(10.0, 300.0, 31)
+"""Values of γt at which the power of t beside exp(-2γt) is read off the lazy phase."""
+
+
+def rates_theory(setting: Setting) -> xr.Dataset:
+    """`rates-theory`: γ against α for δ = 2 and 0.5, with both derivatives."""
+    alpha, delta = np.geomspace(1e-3, 1e1, 201), np.array([2.0, 0.5])
+    task = Task(delta=delta[:, None], sigma=SIGMA, prior=SPARSE)
+    rate = convergence_rate(task, DiagonalNetwork(alpha))
+    data = xr.Dataset(coords={"delta": delta, "alpha": alpha})
+    meanings = {
+        "gamma": "rate γ",
+        "large_alpha": "limit α²(1 - δ^(-1/2))² for α → ∞",
+        "dgamma_dalpha": "dγ/dα in total",
+        "dgamma_dalpha_fixed_law": "dγ/dα at fixed law of w, as printed",
+    }
+    for name in meanings:
+        data[name] = (("delta", "alpha"), getattr(rate, name))
+    return labelled(data, meanings).assign_attrs(facts(setting, task, sigma=SIGMA, lam=0.0))
+
+
+def curves_of(task: Task) -> tuple[list[Problem], list[np.ndarray], np.ndarray]:
+    """Problems, times and rates of the curves shown for one δ."""
+    alphas = np.array(ALPHAS[float(task.delta)])
+    gamma = convergence_rate(task, DiagonalNetwork(alphas)).gamma
+    problems = [(task, DiagonalNetwork(float(alpha))) for alpha in alphas]
+    return problems, [np.linspace(0.0, min(LONGEST, REACH / g), TIMES) for g in gamma], gamma
+
+
+def followed(setting: Setting, task: Task, inputs: Any, d: int, infinite: bool) -> xr.Dataset:
+    """Training errors of several α at one δ, and their rates in theory."""
+    problems, times, gamma = curves_of(task)
+    size = (d, setting.scale.seeds_curves)
+    relative = RELATIVE if float(task.delta) < 1 else None
+    data = learning(setting, problems, times, size, inputs, rtol=relative, infinite=infinite)
+    data["gamma"] = ("curve", gamma, {"long_name": "rate γ in theory"})
+    ends = [minimum(setting, problem, d, run, inputs) for problem in problems for run in range(size[1])]
+    data["limit"] = (("curve", "run"), np.reshape(ends, (len(problems), size[1])))
+    above = max(0.0, 1 - 1 / float(task.delta))
+    data["limit_theory"] = ("curve", np.full(len(problems), above * float(task.sigma) ** 2))
+    return labelled(
+        data, {"limit": "least training error of the same data", "limit_theory": "σ²(1 - 1/δ) or 0"}
+    )
+
+
+def minimum(setting: Setting, problem: Problem, d: int, run: int, inputs: Any) -> float:
+    """The least training error of a run's data."""
+    if float(problem[0].delta) < 1:
+        return 0.0
+    data = training_data(problem[0], d, inputs, setting.seed, run)
+    left = data.y - data.X @ np.linalg.lstsq(data.X, data.y)[0]
+    return float(np.mean(left**2))
+
+
+def grown(setting: Setting, task: Task) -> np.ndarray:
+    """Rates at the minimizers of finite data, over α, dimension and run."""
+    alphas = np.array(ALPHAS[float(task.delta)])
+    found = np.empty((len(alphas), len(setting.scale.dimensions), setting.scale.seeds))
+    for k, d in enumerate(setting.scale.dimensions):
+        for run in range(setting.scale.seeds):
+            drawn, w = minimal(setting, (task, DiagonalNetwork(alphas)), d, run, "gaussian")
+            found[:, k, run] = [local_rate(drawn.X, row, a) for row, a in zip(w, alphas, strict=True)]
+    return found
+
+
+def rates(setting: Setting) -> xr.Dataset:
+    """`rates-gaussian` and `rates-detail`: loss against time for δ = 0.5 and 2."""
+    tasks = (TASK, ABOVE)
+    parts = [followed(setting, task, "gaussian", setting.scale.d, True) for task in tasks]
+    data = xr.concat(parts, "curve", combine_attrs="drop_conflicts")
+    data["local_rate"] = (
+        ("curve", "dimension", "run_of_rate"),
+        np.concatenate([grown(setting, task) for task in tasks]),
+        {"long_name": "λ_min(XKXᵀ)/δ at the minimizer of finite data"},
+    )
+    data = data.assign_coords(dimension=list(setting.scale.dimensions), late=LATE)
+    slowest = (1 - TASK.delta**-0.5) ** 2
+    left, _ = lazy_errors(TASK, DiagonalNetwork(1.0), LATE / slowest)
+    data["late_loss"] = ("late", np.log(left) + 2 * LATE)
+    data["late_loss"].attrs["long_name"] = "log of training error times exp(2γt), in the lazy phase"
+    return data.assign_attrs(facts(setting, TASK, lam=0.0))
+
+
+def rates_real(setting: Setting) -> xr.Dataset:
+    """`rates-real`: the same on gene expression, with its spectrum and the rates that follow from it."""
+    inputs, d = gene_inputs(setting.data), GENES[1]
+    data = followed(setting, TASK, inputs, d, False)
+    alphas = np.array(ALPHAS[0.5])
+    local, spectra, gauss = [], [], []
+    for run in range(setting.scale.seeds):
+        drawn, w = minimal(setting, (TASK, DiagonalNetwork(alphas)), d, run, inputs)
+        local.append([local_rate(drawn.X, row, a) for row, a in zip(w, alphas, strict=True)])
+        normal = training_data(TASK, d, "gaussian", setting.seed, run)
+        for X, kept in ((drawn.X, spectra), (normal.X, gauss)):
+            kept.append(np.linalg.eigvalsh(X @ X.T) / float(TASK.delta))
+    data["local_rate"] = (("curve", "run_of_rate"), np.transpose(local))
+    data["eigenvalues"] = (("run_of_rate", "sample"), np.array(spectra))
+    data["gaussian_eigenvalues"] = (("run_of_rate", "sample"), np.array(gauss))
+    law = MarchenkoPastur(float(TASK.delta))
+    place = np.linspace(law.lower, law.upper, 401)
+    data = data.assign_coords(eigenvalue=place)
+    data["marchenko_pastur"] = ("eigenvalue", law.density(place) / float(TASK.delta))
+    data["centred_error"] = ("run_of_rate", [centred(setting, run) for run in range(setting.scale.seeds)])
+    meanings = {
+        "local_rate": "λ_min(XKXᵀ)/δ at the minimizer",
+        "eigenvalues": "eigenvalues of XXᵀ/δ",
+        "gaussian_eigenvalues": "the same of Gaussian inputs of that size",
+        "marchenko_pastur": "density of eigenvalues of XXᵀ/δ in the limit",
+        "centred_error": "least training error if columns are centred over the chosen samples",
+    }
+    more = dict(provenance=genes(setting.data)[1], lam=0.0)
+    return labelled(data, meanings).assign_attrs(facts(setting, TASK, **more))
+
+
+def centred(setting: Setting, run: int) -> float:
+    """What is left of the labels by the best fit, if the chosen samples have columns of mean zero."""
+    data = training_data(TASK, GENES[1], gene_inputs(setting.data), setting.seed, run)
+    X = data.X - data.X.mean(axis=0)
+    y = X @ data.w_star + (data.y - data.X @ data.w_star)
+    left = y - X @ np.linalg.lstsq(X, y)[0]
+    return float(np.mean(left**2))
+
+
+def universality(setting: Setting) -> xr.Dataset:
+    """`universality`: random signs as inputs, fixed points and rates."""
+    ends = interpolated(setting, "binary", setting.scale.d)
+    curves = followed(setting, TASK, "binary", setting.scale.d, False)
+    names = ("alpha", "train_error", "test_error", "delta", "lam", "gamma", "limit", "limit_theory")
+    curves = curves.rename({name: f"curve_{name}" for name in names}).rename(run="run_of_curve")
+    return ends.merge(curves).assign_attrs(
+        facts(setting, TASK, lam=0.0, d=setting.scale.d, runs=setting.scale.seeds)
+    )

@@ -1,0 +1,47 @@
+"""All claims of the paper that the data at hand can judge."""
+
+from collections.abc import Mapping
+
+import xarray as xr
+
+from dynafield.studies.paper import data_claims, end_claims, rate_claims, stage_claims
+from dynafield.studies.paper.claims import Claim
+
+__all__ = ["judged"]
+
+CASES = {
+    "fixed-point-regularized": ("case (i)", "fixed-point-regularized"),
+    "fixed-point-ridgeless": ("case (ii)", "fixed-point-ridgeless"),
+    "fixed-points": ("case (iii)", "fixed-point-interpolating"),
+}
+CURVES = ("dynamics", "large-init", "small-init", "small-decay")
+
+
+def judged(data: Mapping[str, xr.Dataset]) -> list[Claim]:
+    """The table, in the order of the paper; what there are no data for is left out."""
+    points, rates = data.get("fixed-points"), data.get("rates")
+    claims = [stage_claims.agreement(data[name], name) for name in CURVES if name in data]
+    if "large-init" in data:
+        claims += stage_claims.lazy(data["large-init"]) + stage_claims.grokking(data["large-init"])
+    if "small-init" in data:
+        claims += stage_claims.descent(data["small-init"]) + stage_claims.activation(data["small-init"])
+    claims += end_claims.ends(points, data.get("fixed-point-regularized"), data.get("fixed-point-ridgeless"))
+    for name, (case, figure) in CASES.items():
+        if name in data:
+            claims += end_claims.laws(data[name], case, figure)
+    for name, (case, figure) in list(CASES.items())[:2]:
+        if name in data:
+            claims.append(end_claims.gap(data[name], case, figure))
+    if rates is not None:
+        claims += rate_claims.rate_claims(rates)
+    if "rates-theory" in data:
+        claims += rate_claims.monotone_rates(data["rates-theory"], rates)
+    if "dynamics" in data:
+        claims += stage_claims.training_error(data["dynamics"])
+    if "small-decay" in data:
+        claims += stage_claims.decay(data["small-decay"])
+    if "paths" in data:
+        claims += data_claims.path_laws(data["paths"])
+    if "universality" in data:
+        claims += data_claims.signs(data["universality"], points, rates)
+    return claims + data_claims.genes(points, data.get("rates-real"))

@@ -1,0 +1,332 @@
+"""The paper, reproduced: data against engines, figures by structure, verdicts that may fail."""
+
+import json
+import re
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import scipy.stats
+from typer.testing import CliRunner
+
+import dynafield as df
+from dynafield.cli import main
+from dynafield.figures.paper.catalogue import BEYOND, FIGURES, named
+from dynafield.records import files
+from dynafield.studies.paper import experiments, laws
+from dynafield.studies.paper.claims import CORRECTED, PAPER, PRINTED, crossing, in_errors
+from dynafield.studies.paper.parts import local_rate
+from dynafield.studies.paper.setting import FULL, QUICK, Setting
+from dynafield.studies.paper.verdicts import judged
+from tests.studies.paper_checks import CHECKS
+
+THREE = ("rates-theory", "fixed-point-ridgeless", "descent")
+"""Theory alone, where networks end, and a learning curve."""
+
+
+def reproduce(folder, *arguments):
+    done = CliRunner().invoke(main.app, ["reproduce", *arguments, "--out", str(folder), "--workers", "1"])
+    assert done.exit_code == 0, done.output
+    return done
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("three") / "deep" / "out"
+    return folder, reproduce(folder, *THREE)
+
+
+def read(folder):
+    return {path.stem: files.read(path) for path in (folder / "data").glob("*.nc")}
+
+
+def structure(figure):
+    """What can be said of a figure without its pixels."""
+    return [
+        (ax.get_xlabel(), ax.get_ylabel(), ax.get_xscale(), ax.get_yscale(), len(ax.containers))
+        for ax in figure.axes
+    ]
+
+
+def words(figure):
+    return [text.get_text() for ax in figure.axes if ax.get_legend() for text in ax.get_legend().get_texts()]
+
+
+def test_three_figures_with_data_and_report(three):
+    folder, done = three
+    names = {path.name for path in folder.iterdir()}
+    pictures = {f"{name}.{ending}" for name in THREE for ending in ("png", "pdf")}
+    assert names == pictures | {"data", "report.html", "claims.json"}
+    assert set(read(folder)) == {"rates-theory", "fixed-point-ridgeless", "small-init"}
+    for name in sorted(pictures | {"report.html"}):
+        assert name in done.stdout
+    page = (folder / "report.html").read_text()
+    assert page.count("data:image/png;base64,") == len(THREE)
+    assert not re.search(r"(src|href)=.?(https?:|//)", page), "the page opens offline"
+    claims = json.loads((folder / "claims.json").read_text())
+    assert page.count('class="holds"') + page.count('class="fails"') == len(claims)
+    assert {c["topic"] for c in claims} == {
+        "Descent time", "DMFT equations", "Fixed point, case (ii)", "Law of coordinates", "Train-test gap",
+        "Monotonicity",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["rates-theory", "fixed-point-ridgeless", "small-init"])
+def test_data_are_what_the_engines_say(three, name):
+    CHECKS[name](read(three[0])[name], QUICK)
+
+
+def test_a_second_call_computes_nothing_and_redraw_needs_no_more(three):
+    folder, _ = three
+    before = {path: path.stat().st_mtime_ns for path in (folder / "data").iterdir()}
+    (folder / "descent.png").unlink()
+    assert "3 of 3 experiments are there already" in reproduce(folder, *THREE).stderr
+    assert (folder / "descent.png").is_file()
+    (folder / "descent.png").unlink()
+    reproduce(folder, "descent", "--redraw")
+    assert (folder / "descent.png").is_file()
+    assert before == {path: path.stat().st_mtime_ns for path in (folder / "data").iterdir()}
+
+
+def test_what_is_asked_otherwise_is_not_taken_for_done(three, tmp_path):
+    folder, _ = three
+    assert experiments.kept(folder, "small-init", Setting(QUICK)) is not None
+    assert experiments.kept(folder, "small-init", Setting(FULL)) is None
+    assert experiments.kept(folder, "small-init", Setting(QUICK, "pancan")) is None
+    (tmp_path / "data").mkdir()
+    content = experiments.path_of(folder, "small-init").read_bytes()
+    experiments.path_of(tmp_path, "small-init").write_bytes(content[: len(content) // 2])
+    assert experiments.kept(tmp_path, "small-init", Setting(QUICK)) is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["mona-lisa"], "figure must be one of timescales, fixed-points, .*, got 'mona-lisa'"),
+        (["descent", "--redraw"], "--redraw needs the data of small-init"),
+        (["gene-histogram", "--data", "pancan"], "tcga_pancan has not been downloaded"),
+        (["gene-histogram", "--data", "no.zip"], "source must be an existing file or folder, got 'no.zip'"),
+    ],
+)
+def test_absurd_requests(arguments, message, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("DYNAFIELD_DATA", str(tmp_path / "nothing"))
+    command = ["reproduce", *arguments, "--out", str(tmp_path / "out")]
+    assert main.guarded(lambda: main.app(command, standalone_mode=False)) == 2
+    assert re.search(message, capsys.readouterr().err)
+    assert not (tmp_path / "out" / "report.html").exists()
+
+
+def test_the_out_folder_must_be_one(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    command = ["reproduce", "descent", "--out", str(tmp_path / "file")]
+    assert main.guarded(lambda: main.app(command, standalone_mode=False)) == 2
+    assert "out must be a folder" in capsys.readouterr().err
+
+
+def test_structure_of_three_figures(three):
+    data = read(three[0])
+    theory, over, descent = (drawing.draw(data) for drawing in named(list(THREE)))
+    assert structure(theory) == [(r"initial scale $\alpha$", r"convergence rate $\gamma$", "log", "log", 0)]
+    np.testing.assert_array_equal(theory.axes[0].lines[0].get_ydata(), data["rates-theory"]["gamma"][0])
+    np.testing.assert_array_equal(theory.axes[0].lines[1].get_ydata(), data["rates-theory"]["large_alpha"][0])
+    delta = r"samples per dimension $\delta = n/d$"
+    assert structure(over) == [
+        (delta, "error", "log", "log", 2),
+        (r"coordinate $w(\infty)$", "density", "linear", "log", 0),
+    ]
+    mean = data["fixed-point-ridgeless"]["test_error"].mean("run")
+    np.testing.assert_allclose(over.axes[0].containers[0].lines[0].get_ydata(), mean)
+    x = r"$t / \log(1/\alpha)$"
+    assert structure(descent) == [(x, r"training error $C_f$", "linear", "linear", 3)]
+    assert words(descent)[-2:] == ["DMFT", "simulation, d = 200"]
+    small, line = data["small-init"], descent.axes[0].lines[0]
+    np.testing.assert_allclose(line.get_ydata(), small["train_error_theory"][0, 1:])
+    np.testing.assert_allclose(line.get_xdata(), small["t"][0, 1:] / np.log(10))
+
+
+def changed(data, name, **changes):
+    """All data, with functions of some values of one experiment in their place."""
+    one = data[name].copy(deep=True)
+    for key, function in changes.items():
+        one[key] = (one[key].dims, np.ascontiguousarray(function(one[key].values)))
+    return data | {name: one}
+
+
+def test_verdicts_follow_the_data(three):
+    data = read(three[0])
+
+    def verdicts(given):
+        return {(c.topic, c.source, c.statement[:20]): c.holds for c in judged(given)}
+
+    right = verdicts(data)
+    assert all(holds == (source != PRINTED) for (_, source, _), holds in right.items()), right
+
+    def flipped(name, **changes):
+        after = verdicts(changed(data, name, **changes))
+        return {key[:2] for key in after if after[key] != right[key]}
+
+    ends = "fixed-point-ridgeless"
+    assert flipped(ends, test_error_expected=lambda x: 1.5 * x) == {("Fixed point, case (ii)", PAPER)}
+    assert flipped(ends, chi_w=lambda x: 1.5 * x) == {("Train-test gap", PAPER)}
+    assert flipped(ends, weights=lambda x: 1.2 * x) == {("Law of coordinates", PAPER)}
+    both = {("Monotonicity", PAPER), ("Monotonicity", CORRECTED)}
+    assert flipped("rates-theory", gamma=lambda x: x[:, ::-1]) == both
+    both = {("Descent time", PRINTED), ("Descent time", CORRECTED)}
+    assert flipped("small-init", active=lambda x: x[[2, 1, 2]]) == both
+    slow = flipped("small-init", train_error_theory=lambda x: x * (1 + 0.5 * np.arange(3)[:, None]))
+    assert slow >= {("DMFT equations", PAPER), ("Descent time", PAPER)}
+
+
+def test_red_where_a_claim_fails(three):
+    page = (three[0] / "report.html").read_text()
+    rows = re.findall(r'<tr class="(holds|fails)">(.*?)</tr>', page, flags=re.S)
+    assert all(("does not hold" in row) == (kind == "fails") for kind, row in rows)
+    assert {"holds", "fails"} == {kind for kind, _ in rows}
+    assert re.search(r"tr\.fails td\.verdict \{ color: #b3261e", page)
+
+
+def test_all_figures_are_named_and_have_experiments():
+    assert len(FIGURES) == 20
+    for drawing in (*FIGURES, *BEYOND):
+        assert set(drawing.needs) <= set(experiments.EXPERIMENTS)
+    assert (
+        set(experiments.EXPERIMENTS) == {need for d in (*FIGURES, *BEYOND) for need in d.needs} == set(CHECKS)
+    )
+
+
+def test_distance_of_samples_is_that_of_sorted_ones_on_a_line():
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((2, 200))
+    expected = np.sqrt(np.mean((np.sort(a) - np.sort(b)) ** 2))
+    assert laws.distance(a[:, None], b[:, None]) == pytest.approx(expected)
+
+
+def test_draws_keep_shares_and_weights():
+    rows = np.column_stack([np.arange(100.0), np.arange(100) >= 90])
+    weight = np.where(rows[:, 1] == 1, 0.3 / 10, 0.7 / 90)
+    drawn = laws.drawn(rows, weight, 50, [0])
+    assert np.sum(drawn[:, 1]) in (15, 16)
+    assert len(np.unique(drawn[:, 0])) > 30
+
+
+def test_local_rate_is_that_of_training():
+    """The slope of a run's training error at late times, d = 40."""
+    task, net = df.Task(0.5, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(1.0)
+    drawn = df.training_data(task, 40)
+    gamma = local_rate(drawn.X, df.minimizer(drawn.X, drawn.y, net).w, 1.0)
+    t = np.array([8.0, 10.0]) / gamma
+    runs = df.simulate(
+        task, net, t[-1], d=40, seeds=1, t_eval=t, trainer=df.GradientFlow(1e-11), progress=False
+    )
+    slope = -np.diff(np.log(runs.train_error[0])) / np.diff(t)
+    assert slope[0] == pytest.approx(2 * gamma, rel=0.01)  # the next mode is down by e⁻⁸ or so
+
+
+def test_training_data_are_those_of_simulate():
+    task = df.Task(0.5, 0.3, df.Bernoulli(0.2))
+    drawn = df.training_data(task, 30, "binary", seed=4, run=2)
+    runs = df.simulate(
+        task,
+        df.DiagonalNetwork(0.5),
+        1.0,
+        d=30,
+        seeds=3,
+        inputs="binary",
+        seed=4,
+        t_eval=[0.0],
+        progress=False,
+    )
+    np.testing.assert_array_equal(drawn.w_star, runs.w_star[2])
+    assert np.mean(drawn.y**2) == pytest.approx(runs.train_error[2, 0], rel=1e-12)
+
+
+def test_crossings_and_standard_errors():
+    assert crossing(np.arange(4.0), np.array([3.0, 1.0, 2.0, 0.0]), 1.5) == 2.25
+    assert np.isnan(crossing(np.arange(2.0), np.array([0.0, 1.0]), 2.0))
+    runs = np.random.default_rng(0).standard_normal((1, 400)) + 5
+    worst, percent = in_errors(runs, 5.0)
+    assert worst == pytest.approx(abs(scipy.stats.ttest_1samp(runs[0], 5.0).statistic))
+    assert percent == pytest.approx(20 * abs(np.mean(runs) - 5))
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole")
+    reproduce(folder, "--quick")
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CHECKS)
+def test_all_data_are_what_the_engines_say(whole, name):
+    CHECKS[name](read(whole)[name], QUICK)
+
+
+@pytest.mark.slow
+def test_whole_report(whole):
+    claims = json.loads((whole / "claims.json").read_text())
+    topics = {
+        "DMFT equations", "Lazy collapse", "Grokking time", "Descent time", "Fixed point, case (i)",
+        "Fixed point, case (ii)", "Fixed point, case (iii)", "Law of coordinates", "Train-test gap",
+        "Convergence rate", "Monotonicity", "Small λ", "Law of whole paths", "Universality", "Real data",
+    }  # fmt: skip
+    assert {claim["topic"] for claim in claims} == topics
+    for claim in claims:
+        real_rates = "converges at the rates of independent inputs" in claim["statement"]
+        assert claim["holds"] == (claim["source"] != PRINTED and not real_rates), claim
+    page = (whole / "report.html").read_text()
+    assert page.count("<figure id=") == 22
+    for drawing in (*FIGURES, *BEYOND):
+        assert (whole / f"{drawing.name}.pdf").stat().st_size > 5000
+        assert f'<figure id="{drawing.name}">' in page
+
+
+PANELS = {
+    "timescales": 2, "fixed-points": 1, "rates-gaussian": 1, "rates-real": 2, "dynamics": 1, "grokking": 1,
+    "descent": 1, "large-init": 2, "large-init-lazy": 2, "large-init-grokking": 2, "large-init-rich": 2,
+    "small-init": 2, "small-init-descent": 2, "fixed-point-regularized": 2, "fixed-point-ridgeless": 2,
+    "fixed-point-interpolating": 2, "rates-detail": 2, "rates-theory": 1, "universality": 2,
+    "gene-histogram": 1, "paths": 1, "small-decay": 2,
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("drawing", [*FIGURES, *BEYOND], ids=lambda d: d.name)
+def test_structure_of_all_figures(whole, drawing):
+    data = read(whole)
+    figure = drawing.draw(data)
+    assert len(figure.axes) == PANELS[drawing.name]
+    for ax in figure.axes:
+        assert ax.get_xlabel()
+        assert ax.get_ylabel()
+        assert ax.lines
+    assert "{" not in drawing.caption(data)
+    dynamics = {"dynamics", "large-init", "small-init", "rates", "small-decay"}
+    if drawing.needs[0] in dynamics:
+        entries = [*words(figure), *(t.get_text() for legend in figure.legends for t in legend.get_texts())]
+        assert any("DMFT" in entry for entry in entries) or drawing.name == "small-decay"
+        assert any(ax.containers for ax in figure.axes), "networks as points with bars"
+
+
+@pytest.mark.slow
+def test_every_verdict_of_the_stages_can_fail(whole):
+    data = read(whole)
+
+    def failing(name, **changes):
+        claims = judged(changed(data, name, **changes))
+        return {c.topic for c in claims if c.source != PRINTED and not c.holds} - {"Real data"}
+
+    assert failing("large-init", lazy_at=lambda x: 1.1 * x) == {"Lazy collapse"}
+    assert "Grokking time" in failing("large-init", alpha=lambda x: x[::-1])
+    assert failing("small-decay", lam=lambda x: 100 * x) == {"Small λ"}
+    assert failing("paths", distance=lambda x: 0.1 + 0.001 * x) == {"Law of whole paths"}
+    assert failing("rates", gamma=lambda x: 1.3 * x) == {"Convergence rate"}
+    assert "Monotonicity" in failing("dynamics", alpha=lambda x: 3 * x)
+    assert failing("universality", test_error=lambda x: 1.4 * x) == {"Universality"}
+    assert failing("fixed-points", minimizer_test_error=lambda x: 1.4 * x) == {"Fixed point, case (iii)"}
