@@ -21,7 +21,7 @@ $(BIN)/.installed-dev: pyproject.toml $(BIN)/.installed
 
 setup: $(BIN)/.installed         ## virtual environment with the library
 
-reproduce: $(BIN)/.installed     ## set-up, then the figures of the paper that the theory gives, with their data
+reproduce: $(BIN)/.installed     ## set-up, then all figures of the paper with their data and a report (minutes)
 	$(BIN)/dynafield reproduce --out $(OUT)
 
 test: $(BIN)/.installed-dev lint types   ## set-up, lint, types, tests

@@ -15,6 +15,7 @@ PAGES = [
     "docs/flows.md",
     "docs/phases.md",
     "docs/sweeps.md",
+    "docs/paper.md",
     "docs/finite.md",
     "docs/howto.md",
 ]

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from dynafield.simulation.simulate import simulate, training_data
     from dynafield.studies.comparison import Comparison, compare
     from dynafield.studies.grokking import Grokking, grokking
+    from dynafield.studies.paper.reproduction import Reproduction, reproduce
     from dynafield.studies.phases import phases, plot_phases
     from dynafield.studies.regimes import RegimeMap, regime_map
     from dynafield.studies.study import Study
@@ -93,6 +94,7 @@ __all__ = [
     "Phases",
     "Prior",
     "RegimeMap",
+    "Reproduction",
     "Runs",
     "SGD",
     "SearchPhase",
@@ -122,6 +124,7 @@ __all__ = [
     "phases",
     "plot_phases",
     "regime_map",
+    "reproduce",
     "ridge_flow",
     "search_phase",
     "simulate",
@@ -170,6 +173,7 @@ HOMES = {
     "dynafield.simulation.simulate": ("simulate", "training_data"),
     "dynafield.studies.comparison": ("Comparison", "compare"),
     "dynafield.studies.grokking": ("Grokking", "grokking"),
+    "dynafield.studies.paper.reproduction": ("Reproduction", "reproduce"),
     "dynafield.studies.phases": ("phases", "plot_phases"),
     "dynafield.studies.regimes": ("RegimeMap", "regime_map"),
     "dynafield.studies.study": ("Study",),

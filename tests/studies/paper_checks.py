@@ -31,7 +31,7 @@ def large_init(data, scale):
     np.testing.assert_allclose(data["lazy_train_error"], lazy.train_error, rtol=1e-10)
     np.testing.assert_allclose(data["lazy_test_error"], lazy.test_error, rtol=1e-10)
     assert float(data["end"]) == df.fixed_point(TASK, NET(1.0, 0.2)).test_error
-    stages = df.phases(TASK, NET(scale.large[-1], 0.2)).stages
+    stages = df.phases(TASK, NET(scale.large[1], 0.2)).stages
     assert data["stage"].values.tolist() == [s.name for s in stages]
     assert data["stage_start"].values.tolist() == [s.start for s in stages]
 

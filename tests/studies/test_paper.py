@@ -109,7 +109,7 @@ def test_what_is_asked_otherwise_is_not_taken_for_done(three, tmp_path):
     ("arguments", "message"),
     [
         (["mona-lisa"], "figure must be one of timescales, fixed-points, .*, got 'mona-lisa'"),
-        (["descent", "--redraw"], "--redraw needs the data of small-init"),
+        (["descent", "--redraw"], "redraw needs the data of small-init"),
         (["gene-histogram", "--data", "pancan"], "tcga_pancan has not been downloaded"),
         (["gene-histogram", "--data", "no.zip"], "source must be an existing file or folder, got 'no.zip'"),
     ],

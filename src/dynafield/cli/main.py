@@ -382,12 +382,18 @@ def reproduce(
 
     What is done is kept: interrupted or called again, the same command does only what is missing.
     """
-    from dynafield.cli.reproduce import reproduce_paper
     from dynafield.cli.tables import emit_claims
+    from dynafield.studies.paper.reproduction import reproduce as run_all
 
     count = min(4, os.cpu_count() or 1) if workers is None else workers
-    made, claims = reproduce_paper(figures or [], out, full, data, redraw, count)
-    emit_claims(made, claims, as_text=not json)
+    try:
+        made = run_all(
+            figures or [], out, full, data, redraw, count, tell=lambda line: typer.echo(line, err=True)
+        )
+    except KeyboardInterrupt:
+        typer.echo(f"interrupted; what is done is safe in {out}: the same command goes on", err=True)
+        raise
+    emit_claims(made.files, made.claims, as_text=not json)
 
 
 def processor() -> str:

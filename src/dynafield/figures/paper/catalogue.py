@@ -41,9 +41,9 @@ LARGE = f"λ = {{lam:g}}, δ = {{delta:g}}, {GAUSSIAN}. {BARS}"
 
 FIGURES = (
     Drawing("timescales", ("large-init", "small-init"), stages.draw_timescales,
-        "Stages of training. Left: the largest initial scale, with weight decay: lazy phase, plateau, "
+        "Stages of training. Left: a large initial scale, with weight decay: lazy phase, plateau, "
         "grokking "
-        "at 2 log(α)/λ and later, rich phase. Right: the smallest, without: search, descent by steps, rich "
+        "at 2 log(α)/λ and later, rich phase. Right: a small one, without: search, descent by steps, rich "
         "phase. "
         f"δ = {{delta:g}}, {GAUSSIAN}. {BARS} Shading: stages by the formulas of the theory page."),
     Drawing("fixed-points", ("fixed-points",), ends.draw_fixed_points,

@@ -38,10 +38,10 @@ DESCENT = r"$t / \log(1/\alpha)$"
 
 
 def draw_timescales(large: xr.Dataset, small: xr.Dataset) -> Any:
-    """Both errors of the largest and of the smallest α, over shaded stages."""
+    """Both errors of a large and of a small α, over shaded stages."""
     figure, axes = panels(2)
     for ax, data in zip(axes, (large, small), strict=True):
-        k = data.sizes["curve"] - 1
+        k = int(data.attrs["staged_curve"])
         t = data["t"].values[k]
         for name, words, colour, mark in (
             ("test_error", "test error, DMFT", COLOURS[0], "o"),

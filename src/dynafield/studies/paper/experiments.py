@@ -1,6 +1,7 @@
 """The experiments by name, each kept in a file of its own once it is done."""
 
 import hashlib
+import inspect
 import json
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -10,7 +11,8 @@ import xarray as xr
 from dynafield.errors import FileError, InputError
 from dynafield.numerics.processes import in_processes
 from dynafield.records import files
-from dynafield.studies.paper import endpoints, laws, rates, timescales
+from dynafield.studies.paper import endpoints, laws, parts, rates, timescales
+from dynafield.studies.paper import setting as setting_module
 from dynafield.studies.paper.setting import Setting
 from dynafield.version import __version__
 
@@ -32,11 +34,13 @@ EXPERIMENTS: dict[str, Callable[[Setting], xr.Dataset]] = {
     "gene-histogram": laws.gene_histogram,
 }
 """Long ones first, so that several processes end together."""
+PROGRAM = (endpoints, laws, parts, rates, setting_module, timescales)
+"""What decides the data, beside the engines, whose version is kept too."""
 
 
 def fingerprint(name: str, setting: Setting) -> str:
     """The same for two experiments if they ask the same, by the same program."""
-    program = "".join(path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parent.glob("*.py")))
+    program = "".join(inspect.getsource(module) for module in PROGRAM)
     content = json.dumps([name, setting.facts(), __version__], sort_keys=True) + program
     return hashlib.sha256(content.encode()).hexdigest()
 

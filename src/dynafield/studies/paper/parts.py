@@ -97,16 +97,15 @@ def learning(
     return data.assign_attrs(n=finite[0].n, d=finite[0].d, runs=finite[0].seeds, tol=tol)
 
 
-def staged(data: xr.Dataset, problem: Problem) -> xr.Dataset:
-    """The data set with the stages of training of one problem."""
+def staged(data: xr.Dataset, curve: int, problem: Problem) -> xr.Dataset:
+    """The data set with the stages of training of one of its curves."""
     stages = list(predicted(*problem).stages)
     data = data.assign_coords(stage=[stage.name for stage in stages])
     data["stage_start"] = ("stage", [stage.start for stage in stages])
     data["stage_end"] = ("stage", [stage.end for stage in stages])
     alpha = f"{problem[1].alpha:g}"
-    return labelled(
-        data, {"stage_start": f"begin of a stage, α = {alpha}", "stage_end": f"its end, α = {alpha}"}
-    )
+    meanings = {"stage_start": f"begin of a stage, α = {alpha}", "stage_end": f"its end, α = {alpha}"}
+    return labelled(data, meanings).assign_attrs(staged_curve=curve)
 
 
 def minimal(setting: Setting, problem: Problem, d: int, run: int, inputs: Any) -> tuple[Data, np.ndarray]:
@@ -117,7 +116,7 @@ def minimal(setting: Setting, problem: Problem, d: int, run: int, inputs: Any) -
 
 
 def local_rate(X: np.ndarray, w: np.ndarray, alpha: float) -> float:
-    r"""The rate at which training on given inputs ends at w: \(\gamma = \lambda_{min}(XKX^\top)/\delta\).
+    r"""The rate at which training on these inputs ends: \(\lambda_{min}(XKX^\top)/\delta\) [eq:local_rate].
 
     For λ = 0 and depth 2 the residuals obey \(\dot r = -XKX^\top r/\delta\) near the end, with \(K =
     \sqrt{w^2 + \alpha^4}\); for n > d the errors of w obey the same with \(K^{1/2}X^\top XK^{1/2}\).

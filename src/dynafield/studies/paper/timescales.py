@@ -59,7 +59,8 @@ def large_init(setting: Setting) -> xr.Dataset:
     problems = [(TASK, DiagonalNetwork(a, DECAY)) for a in alphas]
     times = [large_times(a) for a in alphas]
     size = (setting.scale.d_curves, setting.scale.seeds_curves)
-    data = staged(learning(setting, problems, times, size, tol=min(FINE, setting.scale.tol)), problems[-1])
+    data = learning(setting, problems, times, size, tol=min(FINE, setting.scale.tol))
+    data = staged(data, 1, problems[1])
     lazy_time = np.geomspace(0.02, 1e3, 200)
     train_error, test_error = lazy_errors(TASK, DiagonalNetwork(1.0), lazy_time)
     data = data.assign_coords(lazy_time=lazy_time)
@@ -93,7 +94,7 @@ def small_init(setting: Setting) -> xr.Dataset:
     times = [np.log(1 / a) * np.append(0.0, np.geomspace(0.05, UNITS, 119)) for a in alphas]
     size = (setting.scale.d_curves, setting.scale.seeds_curves)
     data = learning(setting, problems, times, size, tol=max(COARSE, setting.scale.tol))
-    data = staged(data, problems[-1])
+    data = staged(data, 2, problems[2])
     counts = activated(setting, DiagonalNetwork(0.001))
     data["active"] = (("rule", "run_of_rule"), counts)
     data = data.assign_coords(rule=["truth", "corrected", "printed"])
