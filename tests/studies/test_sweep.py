@@ -282,3 +282,16 @@ def test_schedulers_that_are_not_there(tmp_path):
         df.sweep(df.Study.make(BASE), tmp_path / "out", scheduler="nonsense")
     with pytest.raises(df.InputError, match="workers must be"):
         df.sweep(df.Study.make(BASE), tmp_path / "out", workers=-1)
+
+
+def test_large_results_are_written_as_zarr(tmp_path, monkeypatch):
+    """The same data, text and all; here a result is large from 100 bytes on."""
+    zarr = pytest.importorskip("zarr")
+    study = df.Study.make(BASE | {"fixed_point": {}})
+    small = df.sweep(study, tmp_path / "small")
+    monkeypatch.setattr("dynafield.studies.store.LARGE", 100)
+    df.sweep(study, tmp_path / "large")
+    assert not (tmp_path / "large" / "result.nc").exists()
+    assert zarr.open_group(tmp_path / "large" / "result.zarr", mode="r")
+    with xr.open_zarr(tmp_path / "large" / "result.zarr") as stored:
+        xr.testing.assert_equal(stored.load(), small)

@@ -1,8 +1,6 @@
 """`dynafield solve`, `compare`, `limit`, `rate`, `phases`, `simulate`, `sweep` and `reproduce`."""
 
-import hashlib
 import os
-import platform
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dynafield.cli.compiled import keep_compiled_code
 from dynafield.cli.options import (
     LIST,
     Alpha,
@@ -394,29 +393,6 @@ def reproduce(
         typer.echo(f"interrupted; what is done is safe in {out}: the same command goes on", err=True)
         raise
     emit_claims(made.files, made.claims, as_text=not json)
-
-
-def processor() -> str:
-    """What compiled code depends on: a fingerprint of the processor's features."""
-    facts = platform.machine() + platform.processor()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.is_file():
-        facts += "".join(
-            line for line in cpuinfo.read_text().splitlines() if line.startswith(("flags", "Features"))
-        )
-    return hashlib.sha256(facts.encode()).hexdigest()[:12]
-
-
-def keep_compiled_code() -> None:
-    """Let JAX keep compiled code between commands, one folder per kind of processor.
-
-    What the user has set stands. XLA reports every reuse on stderr as a possible mismatch;
-    the folder's name rules that out, so its log is turned down.
-    """
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache / "dynafield" / processor()))
-    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 
 def guarded(command: Callable[[], None]) -> int:

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -124,5 +125,8 @@ class Store:
         except ImportError:
             raise InputError("a result of over 2 GB is written as zarr: install dynafield[cluster]") from None
         path = self.folder / "result.zarr"
-        data.to_zarr(path, mode="w")
+        part = path.with_name("result.part.zarr")
+        data.to_zarr(part, mode="w", zarr_format=2)  # format 3 has no settled way to keep text yet
+        shutil.rmtree(path, ignore_errors=True)
+        part.rename(path)
         return path
