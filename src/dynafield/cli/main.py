@@ -362,9 +362,9 @@ def reproduce(
     full: Annotated[
         bool, typer.Option("--full/--quick", help="The paper's sizes, or smaller ones in minutes.")
     ] = False,
-    out: Annotated[Path, typer.Option("--out", help="Folder for figures, data and report.")] = Path(
-        "results"
-    ),
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Folder for figures, data, report (results, results-full).")
+    ] = None,
     data: Annotated[
         str,
         typer.Option("--data", help="Real data: luad (shipped), pancan (downloaded before), or its file."),
@@ -372,6 +372,7 @@ def reproduce(
     redraw: Annotated[
         bool, typer.Option("--redraw", help="Draw from the data in the folder; compute nothing.")
     ] = False,
+    seed: Annotated[int, typer.Option("--seed", help="Of all random numbers.")] = 0,
     workers: Annotated[
         int | None, typer.Option("--workers", help="Processes; one per core, at most 4.", min=1)
     ] = None,
@@ -385,12 +386,13 @@ def reproduce(
     from dynafield.studies.paper.reproduction import reproduce as run_all
 
     count = min(4, os.cpu_count() or 1) if workers is None else workers
+    folder = Path("results-full" if full else "results") if out is None else out
     try:
         made = run_all(
-            figures or [], out, full, data, redraw, count, tell=lambda line: typer.echo(line, err=True)
+            figures or [], folder, full, data, redraw, seed, count, lambda line: typer.echo(line, err=True)
         )
     except KeyboardInterrupt:
-        typer.echo(f"interrupted; what is done is safe in {out}: the same command goes on", err=True)
+        typer.echo(f"interrupted; what is done is safe in {folder}: the same command goes on", err=True)
         raise
     emit_claims(made.files, made.claims, as_text=not json)
 

@@ -2,6 +2,7 @@
 
 import base64
 import html
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ def write_report(
         f"<h2>Claims</h2><p>{counts}{red}. Where the errata correct the paper, the printed statement and "
         "the corrected one are both judged. Every verdict is computed from the data of this run by the rule "
         "given with it.</p>",
-        table(claims),
+        table(claims, {name for name, *_ in figures}),
         "<h2>Figures</h2>",
         *(figure(*one) for one in figures),
         "</body></html>",
@@ -47,14 +48,16 @@ def write_report(
     return part.replace(path)
 
 
-def table(claims: Sequence[Mapping[str, Any]]) -> str:
-    """The claims as rows, red where they do not hold."""
+def table(claims: Sequence[Mapping[str, Any]], shown: set[str]) -> str:
+    """The claims as rows, red where they do not hold, linked to figures that are shown."""
     rows = ["<table><thead><tr>", *(f"<th>{name}</th>" for name in COLUMNS), "</tr></thead><tbody>"]
     for claim in claims:
         text = {name: html.escape(str(value)) for name, value in claim.items()}
-        link = f'<a href="#{text["figure"]}">{text["figure"]}</a>'
+        name = text["figure"]
+        link = f' <span class="quiet">(<a href="#{name}">{name}</a>)</span>' if name in shown else ""
+        statement = re.sub(r"`(.*?)`", r"<code>\1</code>", text["statement"])
         cells = (
-            f"<b>{text['topic']}.</b> {text['statement']} <span class='quiet'>({link})</span>",
+            f"<b>{text['topic']}.</b> {statement}{link}",
             text["source"], text["theory"], text["measured"], text["difference"],
         )  # fmt: skip
         kind = "holds" if claim["holds"] else "fails"

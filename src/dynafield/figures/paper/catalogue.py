@@ -56,9 +56,11 @@ FIGURES = (
         "Lines: DMFT solution; points: means of {runs} networks, d = {d}, bars two standard errors."),
     Drawing("rates-real", ("rates-real", "rates"), ends.draw_rates_real,
         "Left: training error on whitened gene expression (n = {n}, d = {d}, {runs} draws of samples and "
-        "features) against time, λ = 0. Solid and dashed: DMFT solution and slopes -2γ for independent "
+        "features, bars two standard errors) against time, λ = 0, δ = {delta:g}. Solid and dashed: DMFT "
+        "solution and slopes -2γ for independent "
         "inputs; dotted: slopes of the smallest eigenvalue of XKXᵀ/δ of the data themselves. Right: the "
-        "spectrum of these inputs is narrower than that of independent ones, hence the faster rates. "
+        "spectrum of these inputs is narrower than that of independent ones, hence the faster rates; "
+        "dashed: that of a corner of an orthogonal matrix as large as the cohort. "
         "{prior}, σ = {sigma:g}. {provenance}."),
     Drawing("dynamics", ("dynamics",), stages.draw_dynamics,
         f"Training error for initial scales from 0.01 to 10, {LARGE} It ceases to be monotone near α = "
@@ -96,16 +98,16 @@ FIGURES = (
         "Right: coordinates of w at α = {shown_alpha:.3g} and their limit law. {prior}, σ = {sigma:g}."),
     Drawing("rates-detail", ("rates",), ends.draw_rates_detail,
         f"Training error above its limit, λ = 0, for δ = 2 and 0.5, {GAUSSIAN}. Dashed: slopes -2γ of "
-        f"theory, "
-        "shifted down. Lines: DMFT solution as far as it is known to a third; points: {runs} networks, d "
-        "= {d}, each above the least error of its data."),
+        f"theory, shifted down. "
+        "Lines: DMFT solution as far as it is known to a third; points: means of {runs} networks, d = {d}, "
+        "each above the least error of its data, with bars of two standard errors."),
     Drawing("rates-theory", ("rates-theory",), ends.draw_rates_theory,
         "Rate of convergence γ against the initial scale for δ = 2 and 0.5, with its limits for large α "
         "(dashed). λ = 0, {prior}, σ = {sigma:g}."),
     Drawing("universality", ("universality", "fixed-points", "rates"), ends.draw_universality,
         "Inputs ±1/√d: fixed points (left, bars one standard deviation of {runs} networks) and training "
-        "errors (right) over the theory of Gaussian inputs. λ = 0, δ = {delta:g}, d = {d}, {prior}, σ = "
-        "{sigma:g}."),
+        "errors (right, means of {curve_runs} with bars of two standard errors, DMFT solid, slopes -2γ "
+        "dashed) over the theory of Gaussian inputs. λ = 0, δ = {delta:g}, d = {d}, {prior}, σ = {sigma:g}."),
     Drawing("gene-histogram", ("gene-histogram",), ends.draw_gene_histogram,
         "Entries of the whitened features ({samples} samples, {features} features) against the standard "
         "normal law: their tails are heavier. {provenance}."),

@@ -32,12 +32,13 @@ __all__ = [
     "draw_universality",
 ]
 
+BESIDE = 1.12
+"""Points of real data are moved by this factor, to be seen beside the others."""
 DEEPEST = 1e-9
 """Training errors are drawn down to this."""
-SD = "bars: one standard deviation"
 
 
-def spread(ax: Any, x: np.ndarray, runs: np.ndarray, **style: Any) -> None:
+def with_deviation(ax: Any, x: np.ndarray, runs: np.ndarray, **style: Any) -> None:
     """Means over runs with bars of one standard deviation, as in the paper."""
     mean, deviation = np.mean(runs, axis=-1), np.std(runs, axis=-1, ddof=1)
     ax.errorbar(x, mean, yerr=np.minimum(deviation, 0.95 * mean), **(MARK | style))
@@ -49,10 +50,11 @@ def draw_points(ax: Any, data: xr.Dataset, ends: xr.Dataset, words: str) -> None
     ax.plot(data["fine_alpha"], data["test_error_theory"], color="black", label="theory", **DMFT)
     runs, minimal = ends["test_error"].values, ends["minimizer_test_error"].values
     solid = {"markerfacecolor": COLOURS[0], "color": COLOURS[0], "marker": "o"}
-    spread(ax, alpha[settled], runs[settled], label=words, **solid)
+    with_deviation(ax, alpha[settled], runs[settled], label=words, **solid)
     if not settled.all():
         label = rf"not converged, $\gamma t < {data.attrs['settled_from']:g}$"
-        spread(ax, alpha[~settled], runs[~settled], **(solid | {"markerfacecolor": "white"}), label=label)
+        hollow = solid | {"markerfacecolor": "white"}
+        with_deviation(ax, alpha[~settled], runs[~settled], label=label, **hollow)
     ax.plot(alpha, np.mean(minimal, axis=-1), color=COLOURS[1], marker="x", markersize=4, linestyle="none",
             label="minimizer, same data")  # fmt: skip
     ax.set_xscale("log")
@@ -63,8 +65,13 @@ def draw_fixed_points(data: xr.Dataset) -> Any:
     figure, (ax,) = panels(1)
     draw_points(ax, data, data, f"Gaussian, d = {data.attrs['d']}")
     real, alpha = data["real_test_error"].values, data["alpha"].values
-    label = f"gene expression, d = {data.attrs['real_d']}"
-    spread(ax, alpha * 1.12, real, color=COLOURS[2], marker="s", label=label)
+    label, settled = f"gene expression, d = {data.attrs['real_d']}", data["real_settled"].values
+    for which, face in ((settled, COLOURS[2]), (~settled, "white")):
+        style = {"color": COLOURS[2], "marker": "s", "markerfacecolor": face}
+        words = label if face != "white" else None
+        with_deviation(ax, alpha[which] * BESIDE, real[which], label=words, **style)
+    minimal = np.mean(data["real_minimizer_test_error"].values, axis=-1)
+    ax.plot(alpha * BESIDE, minimal, color=COLOURS[1], marker="x", markersize=4, linestyle="none")
     ax.axhline(float(data["minimum_norm"]), **(FORM | {"linestyle": ":"}), label=r"limit $\alpha \to \infty$")
     finish(ax, "alpha", "test_error")
     ax.legend(frameon=False)
@@ -78,11 +85,9 @@ def draw_errors(ax: Any, x: np.ndarray, fine: np.ndarray, data: xr.Dataset) -> N
         ("train_error", "train", COLOURS[1], "s"),
     ):
         theory = data[f"{name}_theory"].values
-        if np.all(theory <= 0):
-            continue
         ax.plot(fine, theory, color=colour, label=f"{words}, theory", **DMFT)
         label = f"{words}, d = {data.attrs['d']}"
-        spread(ax, x, data[name].values, color=colour, marker=mark, label=label)
+        with_deviation(ax, x, data[name].values, color=colour, marker=mark, label=label)
 
 
 def draw_over_delta(data: xr.Dataset) -> Any:
@@ -191,6 +196,7 @@ def draw_rates_real(real: xr.Dataset, data: xr.Dataset) -> Any:
         counts, _ = np.histogram(real[name].values, edges)
         right.stairs(counts / counts.sum() / np.diff(edges), edges, color=colour, label=words)
     right.plot(real["eigenvalue"], real["marchenko_pastur"], color="black", label="Marchenko–Pastur", **DMFT)
+    right.plot(real["eigenvalue"], real["corner"], label="corner of an orthogonal matrix", **FORM)
     finish(right, r"eigenvalue of $XX^\top/\delta$", "density")
     right.legend(frameon=False)
     return figure

@@ -115,13 +115,14 @@ def draw_learning(
         falls = name == "train_error" and not (len(names) == 1 and not log)
         ax.set_xscale("log" if log else "linear")
         ax.set_yscale("log" if falls else "linear")
-        theory = data[f"{name}_theory"].values
+        theory, seen = data[f"{name}_theory"].values, []
         for k, colour in enumerate(colours):
             alpha, lam = float(data["alpha"][k]), float(data["lam"][k])
             place = rescaled(data["t"].values[k], alpha, lam)
             shown = data["t"].values[k] > 0
             ax.plot(place[shown], theory[k][shown], color=colour, label=rf"$\alpha = {alpha:g}$", **DMFT)
             low, high = limits or (float(np.min(place[shown])), float(np.max(place)))
+            seen.append(theory[k][shown & (place >= low) & (place <= high)])
             which = chosen(np.where(shown, place, np.nan), log, low, high)
             errors_with_bars(ax, place[which], data[name].values[k].T[which], colour)
         if forms and name in forms:
@@ -129,8 +130,8 @@ def draw_learning(
         if not falls:
             ax.set_ylim(0.0, 1.3 * float(np.max(theory)))
         else:
-            least = float(np.min(theory[theory > 0]))
-            ax.set_ylim(0.5 * max(least, FLOOR * float(np.max(theory))), 2 * float(np.max(theory)))
+            least, most = (float(f(np.concatenate(seen))) for f in (np.min, np.max))
+            ax.set_ylim(0.5 * max(least, FLOOR * most), 2 * most)
         if limits:
             ax.set_xlim(*limits)
         if ax is axes[-1]:

@@ -58,6 +58,9 @@ def draw_timescales(large: xr.Dataset, small: xr.Dataset) -> Any:
         names = (str(name) for name in data["stage"].values)
         shade(list(zip(names, data["stage_start"].values, data["stage_end"].values, strict=True)), ax, True)
         alpha, lam = float(data["alpha"][k]), float(data["lam"][k])
+        if lam == 0:
+            single = data["train_error"].values[k, 0, 1:]
+            ax.plot(t[1:], single, color="0.45", linewidth=0.8, label="one network", zorder=1)
         if lam > 0:
             ax.axvline(2 * np.log(alpha) / lam, color="0.3", linewidth=0.8, linestyle=":",
                        label=r"$2\log(\alpha)/\lambda$")  # fmt: skip
@@ -122,8 +125,7 @@ def draw_grokking(data: xr.Dataset) -> Any:
     ax = figure.axes[0]
     half = 0.5 * (float(data["plateau"]) + float(data["end"]))
     for k, colour in enumerate(sequence(data.sizes["curve"])):
-        below = np.flatnonzero(data["test_error_theory"].values[k] > half)
-        place = data["t"].values[k, below[-1]] / np.log(float(data["alpha"][k]))
+        place = float(data["half_way"][k]) / np.log(float(data["alpha"][k]))
         label = "half-way" if k == 0 else None
         ax.plot(place, half, marker="D", color=colour, markersize=5, linestyle="none", label=label)
     mark_step(ax, data)
@@ -165,9 +167,12 @@ def draw_small_decay(data: xr.Dataset) -> Any:
         errors_with_bars(left, t[few], data["test_error"].values[k].T[few], colour)
         if lam > 0:
             right.plot(lam * t[1:], np.abs(curve - plain)[1:] / unit, color=colour, **DMFT)
+            mean = np.mean(data["test_error"].values, axis=1)
+            right.plot(lam * t[few], np.abs(mean[k] - mean[0])[few] / unit, color=colour, marker="o", **MARK)
     right.axvline(1.0, **FORM, label=r"$t = 1/\lambda$")
     right.set(xscale="log", yscale="log", ylim=(1e-4, 1.0), xlim=(1e-3, 1e2))
     left.set_xscale("log")
+    key(left, {"DMFT": DMFT})
     key(left, {f"simulation, d = {data.attrs['d']}": {"marker": "o"} | MARK})
     finish(left, TIME, "test_error")
     finish(right, r"$\lambda t$", r"distance from $\lambda = 0$, in units of $E(0)$")

@@ -1,30 +1,29 @@
 """A claim of the paper, what theory says, what was measured, and whether it holds."""
 
 import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.stats
 
 __all__ = [
     "CORRECTED",
-    "MOST",
     "PAPER",
     "PRINTED",
-    "WORST",
     "Claim",
+    "Distance",
+    "bound",
     "crossing",
-    "end_claim",
-    "in_errors",
+    "from_theory",
+    "in_bound",
+    "mean_of",
     "plain",
-    "ratio_of",
-    "told",
 ]
 
-MOST = 4.0
-"""Standard errors by which the worst of several correlated numbers may be off."""
-WORST = f"holds if the worst is within {MOST:g} standard errors"
+LEVEL = 0.01
+"""Chance at most that a claim which is right fails for an unlucky seed."""
 PAPER, PRINTED, CORRECTED = "paper", "as printed", "corrected"
-"""Who says so: the paper; the paper where the errata correct it; the errata."""
+"""Who says so: the paper; the paper where it is to be corrected; the correction."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,17 +47,81 @@ class Claim:
 
     def facts(self) -> dict[str, Any]:
         """All of it in plain types."""
-        return dataclasses.asdict(self) | {"holds": bool(self.holds), "verdict": self.verdict}
+        return dataclasses.asdict(self) | {"verdict": self.verdict}
 
 
-def in_errors(runs: np.ndarray, theory: Any, own: Any = 0.0) -> tuple[float, float]:
-    """Distance of theory from means over the last axis: the worst in standard errors, the mean in percent.
+def bound(runs: int, comparisons: int) -> float:
+    """Standard errors that the worst of several means over runs exceeds with a chance of LEVEL at most.
 
-    `own` is the standard error of theory itself.
+    By Student's law, each comparison allowed its share: conservative where they are correlated.
     """
+    return float(scipy.stats.t.isf(LEVEL / (2 * comparisons), runs - 1))
+
+
+class Distance(NamedTuple):
+    """Of means over runs from theory."""
+
+    worst: float
+    """In standard errors."""
+    percent: float
+    most: float
+    """What the worst may be."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is within the bound."""
+        return bool(self.worst <= self.most)
+
+    @property
+    def words(self) -> str:
+        """What was found."""
+        return f"worst {self.worst:.1f} standard errors, mean {self.percent:.1f} %"
+
+    @property
+    def rule(self) -> str:
+        """What decides."""
+        return f"holds if the worst is within {self.most:.1f} standard errors ({LEVEL:.0%} by chance)"
+
+
+def from_theory(runs: Any, theory: Any, own: Any = 0.0) -> Distance:
+    """Means over the last axis against theory, whose standard error is `own`."""
+    runs = np.asarray(runs)
     mean = np.mean(runs, axis=-1)
     error = np.hypot(np.std(runs, axis=-1, ddof=1) / np.sqrt(runs.shape[-1]), own)
-    return float(np.max(np.abs(mean - theory) / error)), 100 * float(np.mean(np.abs(mean / theory - 1)))
+    off = np.abs(mean - theory)
+    apart = np.where(off > 0, off / np.maximum(error, 1e-300), 0.0)
+    size = np.abs(np.asarray(theory, float) + 0 * mean)
+    percent = 100 * float(np.mean(off / np.where(size > 0, size, np.abs(mean) + 1e-300)))
+    return Distance(float(np.max(apart)), percent, bound(runs.shape[-1], np.size(mean)))
+
+
+def in_bound(
+    topic: str, source: str, words: str, pairs: list[tuple[Any, Any]], what: str, figure: str, own: Any = 0.0
+) -> Claim:
+    """Means over runs that should be what theory says: each of `pairs` is (runs, theory); the last is "
+    "shown."""
+    found = [from_theory(runs, theory, own) for runs, theory in pairs]
+    comparisons = sum(np.asarray(runs)[..., 0].size for runs, _ in pairs)
+    distance = Distance(
+        max(one.worst for one in found),
+        float(np.mean([one.percent for one in found])),
+        bound(min(np.shape(runs)[-1] for runs, _ in pairs), comparisons),
+    )
+    runs, theory = pairs[-1]
+    mean = np.mean(runs, axis=-1)
+    error = np.std(runs, axis=-1, ddof=1) / np.shape(runs)[-1] ** 0.5
+    seen = f"{float(mean):.4g} ± {float(error):.2g}" if np.ndim(mean) == 0 else plain(mean)
+    return Claim(
+        topic,
+        source,
+        words,
+        f"{what}: {plain(theory)}" if what else plain(theory),
+        seen,
+        distance.words,
+        distance.rule,
+        distance.holds,
+        figure,
+    )
 
 
 def crossing(x: np.ndarray, y: np.ndarray, level: float) -> float:
@@ -70,7 +133,7 @@ def crossing(x: np.ndarray, y: np.ndarray, level: float) -> float:
     return float(x[k] + (level - y[k]) / (y[k + 1] - y[k]) * (x[k + 1] - x[k]))
 
 
-def ratio_of(values: np.ndarray) -> tuple[float, float]:
+def mean_of(values: np.ndarray) -> tuple[float, float]:
     """Mean of several numbers and its standard error."""
     return float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(len(values)))
 
@@ -78,26 +141,3 @@ def ratio_of(values: np.ndarray) -> tuple[float, float]:
 def plain(values: Any, digits: int = 3) -> str:
     """Numbers in a row."""
     return ", ".join(f"{float(x):.{digits}g}" for x in np.ravel(values))
-
-
-def told(worst: float, percent: float) -> str:
-    """A difference in words."""
-    return f"worst {worst:.1f} standard errors, mean {percent:.1f} %"
-
-
-def end_claim(topic: str, words: str, pairs: list[tuple[np.ndarray, Any]], what: str, figure: str) -> Claim:
-    """Errors of finite networks against a fixed point."""
-    found = [in_errors(runs, expected) for runs, expected in pairs]
-    worst, percent = max(w for w, _ in found), float(np.mean([p for _, p in found]))
-    means = [np.mean(runs, axis=-1) for runs, _ in pairs]
-    return Claim(
-        topic,
-        PAPER,
-        words,
-        f"{what}: {plain(pairs[-1][1])}",
-        f"{what}: {plain(means[-1])}",
-        told(worst, percent),
-        WORST,
-        worst <= MOST,
-        figure,
-    )

@@ -41,12 +41,13 @@ def interpolated(setting: Setting, inputs: Any, d: int) -> xr.Dataset:
     problem = (TASK, DiagonalNetwork(alpha))
     runs = train(setting, problem, END, d, scale.seeds, inputs)
     ends, rates, fitted = [], [], []
+    trained = np.asarray(runs.w)
     for run in range(scale.seeds):
         drawn, w = minimal(setting, problem, d, run, inputs)
         ends.append(w)
         rates.append([local_rate(drawn.X, row, a) for row, a in zip(w, alpha, strict=True)])
         noise = drawn.y - drawn.X @ drawn.w_star
-        fitted.append((w - drawn.w_star) @ drawn.X.T @ noise / (len(noise) * SIGMA**2))
+        fitted.append((trained[:, run] - drawn.w_star) @ drawn.X.T @ noise / (len(noise) * SIGMA**2))
     w = np.stack(ends, axis=1)
     data = xr.Dataset(coords={"alpha": alpha, "shown_alpha": alpha[shown]})
     axes = ("alpha", "run")
@@ -57,7 +58,10 @@ def interpolated(setting: Setting, inputs: Any, d: int) -> xr.Dataset:
     data["minimizer_weights"] = (("run", "feature"), w[shown])
     data["local_rate"] = (axes, np.transpose(rates))
     data["noise_fitted"] = (axes, np.transpose(fitted))
-    meanings = {"local_rate": "λ_min(XKXᵀ)/δ at the minimizer", "noise_fitted": "ξ·f/(nσ²) at the minimizer"}
+    meanings = {
+        "local_rate": "λ_min(XKXᵀ)/δ at the minimizer",
+        "noise_fitted": "ξ·f/(nσ²) of networks at t = 1000",
+    }
     given = {name: MEANINGS[name] for name in MEANINGS if name in data}
     return labelled(data, given | meanings).assign_attrs(n=runs.n, d=d, runs=scale.seeds)
 
@@ -68,6 +72,7 @@ def fixed_points(setting: Setting) -> xr.Dataset:
     real = interpolated(setting, gene_inputs(setting.data), GENES[1])
     for name in ("test_error", "train_error", "minimizer_test_error"):
         data[f"real_{name}"] = (real[name].dims, real[name].values, real[name].attrs)
+    data["real_settled"] = ("alpha", real["local_rate"].mean("run").values * END >= SETTLED)
     fine = np.geomspace(0.01, 10, FINE)
     point = fixed_point(TASK, DiagonalNetwork(fine))
     here = fixed_point(TASK, DiagonalNetwork(data["alpha"].values))
@@ -84,6 +89,7 @@ def fixed_points(setting: Setting) -> xr.Dataset:
     meanings = {
         "gamma": "rate of convergence in theory",
         "settled": f"whether γt ≥ {SETTLED:g} at the end",
+        "real_settled": "the same of real data, by the mean rate of their own spectra",
         "minimum_norm": "limit α → ∞ of the test error",
     }
     given = {name: MEANINGS[name] for name in ("test_error_theory", "train_error_theory")}

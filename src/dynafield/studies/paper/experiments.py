@@ -1,7 +1,7 @@
 """The experiments by name, each kept in a file of its own once it is done."""
 
+import functools
 import hashlib
-import inspect
 import json
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -11,12 +11,12 @@ import xarray as xr
 from dynafield.errors import FileError, InputError
 from dynafield.numerics.processes import in_processes
 from dynafield.records import files
-from dynafield.studies.paper import endpoints, laws, parts, rates, timescales
-from dynafield.studies.paper import setting as setting_module
-from dynafield.studies.paper.setting import Setting
+from dynafield.studies.paper import endpoints, laws, rates, timescales
+from dynafield.studies.paper.identities import identities
+from dynafield.studies.paper.setting import Setting, cohort
 from dynafield.version import __version__
 
-__all__ = ["EXPERIMENTS", "computed", "fingerprint", "kept", "path_of"]
+__all__ = ["EXPERIMENTS", "REAL", "computed", "fingerprint", "kept", "path_of"]
 
 EXPERIMENTS: dict[str, Callable[[Setting], xr.Dataset]] = {
     "large-init": timescales.large_init,
@@ -30,19 +30,34 @@ EXPERIMENTS: dict[str, Callable[[Setting], xr.Dataset]] = {
     "small-decay": timescales.small_decay,
     "universality": rates.universality,
     "rates-real": rates.rates_real,
+    "identities": identities,
     "paths": laws.paths,
     "gene-histogram": laws.gene_histogram,
 }
 """Long ones first, so that several processes end together."""
-PROGRAM = (endpoints, laws, parts, rates, setting_module, timescales)
-"""What decides the data, beside the engines, whose version is kept too."""
+REAL = ("fixed-points", "rates-real", "gene-histogram")
+"""Those on real data."""
+ROOMS = ("problem", "numerics", "dmft", "simulation", "theory", "endpoints", "datasets", "studies/paper")
+JUDGES = ("claims", "verdicts", "reproduction", "experiments")
+"""Modules of the last room whose names end so do not decide data."""
+
+
+@functools.cache
+def program() -> str:
+    """A fingerprint of the code that decides the data."""
+    root, sha = Path(__file__).parents[2], hashlib.sha256(__version__.encode())
+    for path in sorted(path for room in ROOMS for path in (root / room).glob("*.py")):
+        if not (path.parent.name == "paper" and path.stem.endswith(JUDGES)):
+            sha.update(path.read_bytes())
+    return sha.hexdigest()
 
 
 def fingerprint(name: str, setting: Setting) -> str:
-    """The same for two experiments if they ask the same, by the same program."""
-    program = "".join(inspect.getsource(module) for module in PROGRAM)
-    content = json.dumps([name, setting.facts(), __version__], sort_keys=True) + program
-    return hashlib.sha256(content.encode()).hexdigest()
+    """The same for two experiments if they ask the same, by the same program, on the same data."""
+    asked = setting.facts()
+    content = hashlib.sha256(cohort(setting.data).X.tobytes()).hexdigest() if name in REAL else ""
+    del asked["data"]
+    return hashlib.sha256(json.dumps([name, asked, program(), content], sort_keys=True).encode()).hexdigest()
 
 
 def path_of(folder: Path, name: str) -> Path:

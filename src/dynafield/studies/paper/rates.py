@@ -113,30 +113,44 @@ def rates_real(setting: Setting) -> xr.Dataset:
     inputs, d = gene_inputs(setting.data), GENES[1]
     data = followed(setting, TASK, inputs, d, False)
     alphas = np.array(ALPHAS[0.5])
-    local, spectra, gauss = [], [], []
-    for run in range(setting.scale.seeds):
-        drawn, w = minimal(setting, (TASK, DiagonalNetwork(alphas)), d, run, inputs)
-        local.append([local_rate(drawn.X, row, a) for row, a in zip(w, alphas, strict=True)])
-        normal = training_data(TASK, d, "gaussian", setting.seed, run)
-        for X, kept in ((drawn.X, spectra), (normal.X, gauss)):
-            kept.append(np.linalg.eigvalsh(X @ X.T) / float(TASK.delta))
-    data["local_rate"] = (("curve", "run_of_rate"), np.transpose(local))
-    data["eigenvalues"] = (("run_of_rate", "sample"), np.array(spectra))
-    data["gaussian_eigenvalues"] = (("run_of_rate", "sample"), np.array(gauss))
-    law = MarchenkoPastur(float(TASK.delta))
-    place = np.linspace(law.lower, law.upper, 401)
+    for prefix, law in (("", inputs), ("gaussian_", "gaussian")):
+        local, spectra = [], []
+        for run in range(setting.scale.seeds_curves):
+            drawn, w = minimal(setting, (TASK, DiagonalNetwork(alphas)), d, run, law)
+            local.append([local_rate(drawn.X, row, a) for row, a in zip(w, alphas, strict=True)])
+            spectra.append(np.linalg.eigvalsh(drawn.X @ drawn.X.T) / float(TASK.delta))
+        data[f"{prefix}local_rate"] = (("curve", "run"), np.transpose(local))
+        data[f"{prefix}eigenvalues"] = (("run", "sample"), np.array(spectra))
+    bulk, cohort = MarchenkoPastur(float(TASK.delta)), len(genes(setting.data)[0])
+    place = np.linspace(0.5 * bulk.lower, 1.05 * bulk.upper, 801)
     data = data.assign_coords(eigenvalue=place)
-    data["marchenko_pastur"] = ("eigenvalue", law.density(place) / float(TASK.delta))
-    data["centred_error"] = ("run_of_rate", [centred(setting, run) for run in range(setting.scale.seeds)])
+    data["marchenko_pastur"] = ("eigenvalue", bulk.density(place) / float(TASK.delta))
+    data["corner"] = ("eigenvalue", corner_density(place, GENES[0], GENES[1], cohort))
+    data["centred_error"] = ("run", [centred(setting, run) for run in range(setting.scale.seeds_curves)])
     meanings = {
         "local_rate": "λ_min(XKXᵀ)/δ at the minimizer",
         "eigenvalues": "eigenvalues of XXᵀ/δ",
         "gaussian_eigenvalues": "the same of Gaussian inputs of that size",
+        "gaussian_local_rate": "the same of Gaussian inputs of that size",
+        "corner": "density of eigenvalues for a corner of an orthogonal matrix as large as the cohort",
         "marchenko_pastur": "density of eigenvalues of XXᵀ/δ in the limit",
         "centred_error": "least training error if columns are centred over the chosen samples",
     }
     more = dict(provenance=genes(setting.data)[1], lam=0.0)
     return labelled(data, meanings).assign_attrs(facts(setting, TASK, **more))
+
+
+def corner_density(x: np.ndarray, n: int, d: int, whole: int) -> np.ndarray:
+    r"""Density of eigenvalues of \(XX^\top/\delta\) where X is an n × d corner of an orthogonal matrix.
+
+    Whitened features of fewer samples than features are such a matrix, of the size of the cohort, times the
+    root of it: a law of Jacobi type [eq:jacobi].
+    """
+    a, b = n / whole, d / whole
+    y = x * a  # eigenvalues of the corner itself
+    low, high = ((a * (1 - b)) ** 0.5 + sign * (b * (1 - a)) ** 0.5 for sign in (-1, 1))
+    inside = np.clip((y - low**2) * (high**2 - y), 0.0, None)
+    return np.where(inside > 0, np.sqrt(inside) / (2 * np.pi * y * np.maximum(1 - y, 1e-12)), 0.0)
 
 
 def centred(setting: Setting, run: int) -> float:
@@ -155,5 +169,12 @@ def universality(setting: Setting) -> xr.Dataset:
     names = ("alpha", "train_error", "test_error", "delta", "lam", "gamma", "limit", "limit_theory")
     curves = curves.rename({name: f"curve_{name}" for name in names}).rename(run="run_of_curve")
     return ends.merge(curves).assign_attrs(
-        facts(setting, TASK, lam=0.0, d=setting.scale.d, runs=setting.scale.seeds)
+        facts(
+            setting,
+            TASK,
+            lam=0.0,
+            d=setting.scale.d,
+            runs=setting.scale.seeds,
+            curve_runs=setting.scale.seeds_curves,
+        )
     )

@@ -1,6 +1,7 @@
 """The paper from start to end: compute what is missing, draw, judge, report."""
 
 import dataclasses
+import io
 import json
 import time
 import warnings
@@ -15,8 +16,8 @@ from dynafield.numerics.processes import in_processes
 from dynafield.problem.checks import integer
 from dynafield.records import files
 from dynafield.studies.paper.claims import Claim
-from dynafield.studies.paper.experiments import EXPERIMENTS, computed, kept, path_of
-from dynafield.studies.paper.setting import FULL, QUICK, Setting, genes
+from dynafield.studies.paper.experiments import EXPERIMENTS, REAL, computed, kept, path_of
+from dynafield.studies.paper.setting import FULL, QUICK, Setting, cohort
 from dynafield.studies.paper.verdicts import judged
 from dynafield.version import __version__
 
@@ -24,8 +25,8 @@ __all__ = ["Reproduction", "reproduce"]
 
 RESOLUTION = 200
 ENDINGS = ("png", "pdf")
-REAL = ("fixed-points", "rates-real", "gene-histogram")
-"""Experiments on real data."""
+ALWAYS = ("identities",)
+"""Experiments that no figure shows, done with all figures."""
 TITLE = "Precise dynamics of diagonal linear networks: figures and claims, reproduced"
 
 
@@ -52,6 +53,7 @@ def reproduce(
     full: bool = False,
     data: str = "luad",
     redraw: bool = False,
+    seed: int = 0,
     workers: int = 1,
     tell: Callable[[str], None] = quiet,
 ) -> Reproduction:
@@ -59,23 +61,52 @@ def reproduce(
 
     All figures when none is named; `full` takes the paper's sizes. `data` is "luad" (shipped), "pancan"
     (downloaded before) or a local copy of the latter. What is done is kept: called again, only what is left
-    is computed; `redraw` draws from what is there and computes nothing. `tell` is called with a line at
+    is computed; `redraw` draws from what is there and computes nothing. A folder holds one size, cohort and
+    `seed`. `tell` is called with a line at
     times.
     """
     drawings, out = named([figures] if isinstance(figures, str) else list(figures)), Path(out)
     workers = integer("workers", workers, 1)
     if out.exists() and not out.is_dir():
         raise InputError(f"out must be a folder, got {str(out)!r}")
-    setting = Setting(FULL if full else QUICK, str(data))
     needed = list(dict.fromkeys(name for drawing in drawings for name in drawing.needs))
+    needed += ALWAYS if not figures else ()
+    setting = Setting(FULL if full else QUICK, str(data), integer("seed", seed, 0))
     if redraw:
         absent = [name for name in needed if kept(out, name, None) is None]
         if absent:
             raise InputError(f"redraw needs the data of {', '.join(absent)}: leave it away to compute them")
     else:
+        claim_folder(out, setting)
         compute(needed, setting, out, workers, tell)
     pictures = draw(drawings, out, workers)
     return finish(out, None if redraw else setting, pictures)
+
+
+def claim_folder(out: Path, setting: Setting) -> None:
+    """Write down what the folder is for, or InputError if it is for something else."""
+    record, facts = out / "setting.json", setting.facts()
+    if record.is_file():
+        try:
+            found = json.loads(record.read_text(encoding="utf-8"))
+        except ValueError:
+            raise InputError(f"out must be the folder of a reproduction, {record} is not of one") from None
+        asked = json.loads(json.dumps(facts))
+        names = ("name", "data", "seed")
+        if {k: found.get(k) for k in names} != {k: asked[k] for k in names}:
+            theirs = f"{found.get('name')}, {found.get('data')}, seed {found.get('seed')}"
+            raise InputError(
+                f"out holds a reproduction of another kind ({theirs}): take another folder, to lose neither"
+            )
+    out.mkdir(parents=True, exist_ok=True)
+    write_whole(record, json.dumps(facts, indent=1).encode())
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """A file, whole or not at all."""
+    part = path.with_name(path.name + ".part")
+    part.write_bytes(content)
+    part.replace(path)
 
 
 def compute(
@@ -84,13 +115,17 @@ def compute(
     """Do what is missing, and tell of it."""
     warnings.filterwarnings("ignore", message="A worker stopped while some jobs")  # it is replaced
     if any(name in needed for name in REAL):
-        genes(setting.data)  # a cohort that is not there is better told before than after minutes
+        cohort(setting.data)  # a cohort that is not there is better told before than after minutes
     done = sum(kept(out, name, setting) is not None for name in needed)
     left, began = len(needed) - done, time.monotonic()
     if done:
         tell(f"{done} of {len(needed)} experiments are there already")
     if left:
         tell(f"{left} experiments to do ({setting.scale.name}) …")
+    for drawing in named([]):  # pictures of data that will be replaced
+        if any(need in needed and kept(out, need, setting) is None for need in drawing.needs):
+            for ending in ENDINGS:
+                (out / f"{drawing.name}.{ending}").unlink(missing_ok=True)
     for name in computed(needed, setting, out, workers):
         left -= 1
         tell(f"{name}: done, {left} left, {time.monotonic() - began:.0f} s")
@@ -114,7 +149,9 @@ def draw_one(drawing: Drawing, out: Path) -> list[Path]:
     FigureCanvasAgg(figure)
     paths = [out / f"{drawing.name}.{ending}" for ending in ENDINGS]
     for path in paths:
-        figure.savefig(path, dpi=RESOLUTION)
+        content = io.BytesIO()
+        figure.savefig(content, format=path.suffix[1:], dpi=RESOLUTION)
+        write_whole(path, content.getvalue())
     return paths
 
 
@@ -125,7 +162,7 @@ def finish(out: Path, setting: Setting | None, pictures: list[Path]) -> Reproduc
     claims = judged(data)
     facts = [claim.facts() for claim in claims]
     table = out / "claims.json"
-    table.write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_whole(table, (json.dumps(facts, indent=1, ensure_ascii=False) + "\n").encode())
     shown = [
         (one.name, out / f"{one.name}.png", one.caption(data), [f"data/{need}.nc" for need in one.needs])
         for one in named([])

@@ -10,7 +10,19 @@ from dynafield import datasets
 from dynafield.problem.priors import Bernoulli
 from dynafield.problem.task import Task
 
-__all__ = ["FULL", "GENES", "QUICK", "SIGMA", "SPARSE", "TASK", "Scale", "Setting", "gene_inputs", "genes"]
+__all__ = [
+    "FULL",
+    "GENES",
+    "QUICK",
+    "SIGMA",
+    "SPARSE",
+    "TASK",
+    "Scale",
+    "Setting",
+    "cohort",
+    "gene_inputs",
+    "genes",
+]
 
 SPARSE = Bernoulli(0.1)
 SIGMA = 0.1
@@ -39,12 +51,12 @@ class Scale:
 
 
 QUICK = Scale(
-    "quick", d=200, seeds=10, d_curves=200, seeds_curves=5, dimensions=(100, 200, 400), points=7,
+    "quick", d=200, seeds=10, d_curves=200, seeds_curves=20, dimensions=(100, 200, 400), points=7,
     large=(3.0, 10.0, 30.0), small=(0.1, 0.01, 0.001), tol=1e-2,
 )  # fmt: skip
 FULL = Scale(
-    "full", d=500, seeds=10, d_curves=200, seeds_curves=10, dimensions=(100, 200, 400, 800, 1600), points=13,
-    large=(3.0, 10.0, 30.0, 100.0), small=(0.1, 0.01, 0.001, 0.0001), tol=1e-3,
+    "full", d=500, seeds=10, d_curves=200, seeds_curves=20, dimensions=(100, 200, 400, 800, 1600), points=13,
+    large=(3.0, 10.0, 30.0), small=(0.1, 0.01, 0.001, 0.0001), tol=1e-3,
 )  # fmt: skip
 
 
@@ -62,13 +74,17 @@ class Setting:
 
 
 @functools.cache
+def cohort(data: str) -> datasets.Expression:
+    """The cohort by its name."""
+    return (
+        datasets.tcga_luad() if data == "luad" else datasets.tcga_pancan(None if data == "pancan" else data)
+    )
+
+
+@functools.cache
 def genes(data: str) -> tuple[np.ndarray, str]:
     """The whitened features of a cohort, and where it comes from."""
-    if data == "luad":
-        cohort = datasets.tcga_luad()
-    else:
-        cohort = datasets.tcga_pancan(None if data == "pancan" else data)
-    return datasets.whiten(datasets.varying(cohort.X)), cohort.provenance
+    return datasets.whiten(datasets.varying(cohort(data).X)), cohort(data).provenance
 
 
 def gene_inputs(data: str) -> Callable[[np.random.Generator, int, int], np.ndarray]:

@@ -6,13 +6,14 @@ import xarray as xr
 
 from dynafield.studies.paper import data_claims, end_claims, rate_claims, stage_claims
 from dynafield.studies.paper.claims import Claim
+from dynafield.studies.paper.identity_claims import identity_claims
 
 __all__ = ["judged"]
 
 CASES = {
-    "fixed-point-regularized": ("case (i)", "fixed-point-regularized"),
-    "fixed-point-ridgeless": ("case (ii)", "fixed-point-ridgeless"),
-    "fixed-points": ("case (iii)", "fixed-point-interpolating"),
+    "fixed-point-regularized": ("case (i)", "the lasso", "fixed-point-regularized"),
+    "fixed-point-ridgeless": ("case (ii)", "least squares", "fixed-point-ridgeless"),
+    "fixed-points": ("case (iii)", "the interpolator of least J", "fixed-point-interpolating"),
 }
 CURVES = ("dynamics", "large-init", "small-init", "small-decay")
 
@@ -21,17 +22,19 @@ def judged(data: Mapping[str, xr.Dataset]) -> list[Claim]:
     """The table, in the order of the paper; what there are no data for is left out."""
     points, rates = data.get("fixed-points"), data.get("rates")
     claims = [stage_claims.agreement(data[name], name) for name in CURVES if name in data]
-    if "large-init" in data:
-        claims += stage_claims.lazy(data["large-init"]) + stage_claims.grokking(data["large-init"])
-    if "small-init" in data:
-        claims += stage_claims.descent(data["small-init"]) + stage_claims.activation(data["small-init"])
+    for name, functions in (
+        ("large-init", (stage_claims.lazy, stage_claims.grokking)),
+        ("identities", (identity_claims,)),
+        ("small-init", (stage_claims.descent, stage_claims.activation)),
+    ):
+        if name in data:
+            claims += [claim for function in functions for claim in function(data[name])]
     claims += end_claims.ends(points, data.get("fixed-point-regularized"), data.get("fixed-point-ridgeless"))
-    for name, (case, figure) in CASES.items():
+    for name, (case, problem, figure) in CASES.items():
         if name in data:
+            claims.append(end_claims.minimizers(data[name], case, problem, figure))
             claims += end_claims.laws(data[name], case, figure)
-    for name, (case, figure) in list(CASES.items())[:2]:
-        if name in data:
-            claims.append(end_claims.gap(data[name], case, figure))
+            claims += [end_claims.gap(data[name], case, figure)] if "chi_w" in data[name] else []
     if rates is not None:
         claims += rate_claims.rate_claims(rates)
     if "rates-theory" in data:

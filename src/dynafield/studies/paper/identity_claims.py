@@ -1,0 +1,64 @@
+"""Claims that no figure shows, judged by networks trained for them."""
+
+import numpy as np
+import xarray as xr
+
+from dynafield.studies.paper.claims import CORRECTED, PRINTED, Claim, in_bound, plain
+
+__all__ = ["identity_claims"]
+
+ROUNDING = 1e-4
+"""Relative error of losses and weights by the tolerance of training."""
+
+
+def identity_claims(data: xr.Dataset) -> list[Claim]:
+    """The lazy phase at its boundary, the scale of layers under weight decay, the end for large δ."""
+    seen = data["lazy_correlation"].values.T
+    made = []
+    for source, value, words in (
+        (PRINTED, 0.0 * data["lazy_form"].values, "C_w(t, 0) = 0 in the lazy phase"),
+        (CORRECTED, data["lazy_form"].values, "C_w(t, 0) = ρ² ∫ exp(-xα²t) dμ in the lazy phase"),
+    ):
+        what = f"at α²t = {plain(data['lazy_time'].values)}"
+        made.append(in_bound("Lazy collapse", source, words, [(seen, value)], what, "large-init-lazy"))
+    layers = data["layers"].values
+    for source, name, words in (
+        (PRINTED, "printed", "(u² + v²)/2 = √(w² + α² exp(-2λt)) under weight decay"),
+        (CORRECTED, "corrected", "(u² + v²)/2 = √(w² + α⁴ exp(-2λt)) under weight decay"),
+    ):
+        form = data[f"layers_{name}"].values
+        off = float(np.max(np.abs(form / layers - 1)))
+        made.append(
+            Claim(
+                "Rich phase",
+                source,
+                words,
+                f"mean {plain(np.mean(form, axis=0))} at t = "
+                f"{plain(data['rich_time'].values)}, α = {data.attrs['rich_alpha']:g}",
+                plain(np.mean(layers, axis=0)),
+                f"up to {100 * off:.2g} % in {len(layers)} networks",
+                f"holds if within {100 * ROUNDING:g} %, the tolerance of training",
+                off <= ROUNDING,
+                "large-init-rich",
+            )
+        )
+    end, lam = float(np.mean(data["negative_end"].values)), data.attrs["lam"]
+    for source, value, words in (
+        (PRINTED, 1 - lam, "for infinite δ training ends at max{|w*| - λ, 0}"),
+        (CORRECTED, lam - 1, "for infinite δ training ends at the soft threshold of w* at λ"),
+    ):
+        off = abs(end - value)
+        made.append(
+            Claim(
+                "Rich phase",
+                source,
+                words,
+                f"{value:g} for w* = -1, λ = {lam:g}",
+                f"{end:.3f} at δ = {data.attrs['large_delta']:g}",
+                f"{off:.3f}",
+                "holds if within 2/δ (the threshold is (1 + χ_w)λ, χ_w ~ 1/δ)",
+                bool(off <= 2 / data.attrs["large_delta"]),
+                "large-init-rich",
+            )
+        )
+    return made
