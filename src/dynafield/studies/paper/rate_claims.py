@@ -1,5 +1,7 @@
 """Claims on how fast training ends, judged by data."""
 
+from typing import Any
+
 import numpy as np
 import scipy.stats
 import xarray as xr
@@ -23,7 +25,7 @@ def limit_of(d: np.ndarray, runs: np.ndarray) -> tuple[float, float]:
     return float((covariance @ design.T @ (mean / error))[0]), float(np.sqrt(covariance[0, 0]))
 
 
-def final_slopes(t: np.ndarray, errors: np.ndarray, power: float) -> np.ndarray:
+def final_slopes(t: np.ndarray, errors: np.ndarray, power: float) -> Any:
     """Half the slope of -log(error · t^power) over the last fifth of the times; errors over the last axis."""
     start = int(0.8 * len(t))
     log = np.log(errors) + power * np.log(np.maximum(t, 1e-300))
