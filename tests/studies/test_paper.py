@@ -400,3 +400,10 @@ def test_the_law_of_paths_tells_a_fifth_more_initial_scale(monkeypatch):
     wrong = df.DiagonalNetwork(0.36)
     monkeypatch.setattr(laws, "train", lambda s, problem, *a, **k: train(s, (problem[0], wrong), *a, **k))
     assert not data_claims.path_laws(laws.paths(setting))[0].holds
+
+
+def test_a_cohort_that_is_not_there_leaves_no_trace(tmp_path, monkeypatch):
+    monkeypatch.setenv("DYNAFIELD_DATA", str(tmp_path / "nothing"))
+    with pytest.raises(df.FileError, match="not been downloaded"):
+        df.reproduce("gene-histogram", out=tmp_path / "out", data="pancan")
+    assert not (tmp_path / "out").exists()

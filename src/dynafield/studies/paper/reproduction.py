@@ -62,8 +62,7 @@ def reproduce(
     All figures when none is named; `full` takes the paper's sizes. `data` is "luad" (shipped), "pancan"
     (downloaded before) or a local copy of the latter. What is done is kept: called again, only what is left
     is computed; `redraw` draws from what is there and computes nothing. A folder holds one size, cohort and
-    `seed`. `tell` is called with a line at
-    times.
+    `seed`. `tell` is called with a line at times.
     """
     drawings, out = named([figures] if isinstance(figures, str) else list(figures)), Path(out)
     workers = integer("workers", workers, 1)
@@ -77,6 +76,8 @@ def reproduce(
         if absent:
             raise InputError(f"redraw needs the data of {', '.join(absent)}: leave it away to compute them")
     else:
+        if any(name in needed for name in REAL):
+            cohort(setting.data)  # one that is not there is better told before than after minutes
         claim_folder(out, setting)
         compute(needed, setting, out, workers, tell)
     pictures = draw(drawings, out, workers)
@@ -91,9 +92,7 @@ def claim_folder(out: Path, setting: Setting) -> None:
             found = json.loads(record.read_text(encoding="utf-8"))
         except ValueError:
             raise InputError(f"out must be the folder of a reproduction, {record} is not of one") from None
-        asked = json.loads(json.dumps(facts))
-        names = ("name", "data", "seed")
-        if {k: found.get(k) for k in names} != {k: asked[k] for k in names}:
+        if any(found.get(key) != facts[key] for key in ("name", "data", "seed")):
             theirs = f"{found.get('name')}, {found.get('data')}, seed {found.get('seed')}"
             raise InputError(
                 f"out holds a reproduction of another kind ({theirs}): take another folder, to lose neither"
@@ -114,8 +113,6 @@ def compute(
 ) -> None:
     """Do what is missing, and tell of it."""
     warnings.filterwarnings("ignore", message="A worker stopped while some jobs")  # it is replaced
-    if any(name in needed for name in REAL):
-        cohort(setting.data)  # a cohort that is not there is better told before than after minutes
     done = sum(kept(out, name, setting) is not None for name in needed)
     left, began = len(needed) - done, time.monotonic()
     if done:
