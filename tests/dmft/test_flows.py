@@ -60,7 +60,7 @@ def test_ridge_regression_at_long_times():
 @pytest.mark.parametrize(
     ("sides", "trainer"),
     [
-        ("closed", df.GradientFlow()),
+        pytest.param("closed", df.GradientFlow(), marks=pytest.mark.slow),
         ("sampled", df.GradientFlow()),
         pytest.param("closed", df.HeavyBall(0.25, 0.5), marks=pytest.mark.slow),
         pytest.param("sampled", df.HeavyBall(0.25, 0.5), marks=pytest.mark.slow),
@@ -96,6 +96,7 @@ def test_mini_batches_agree_with_their_closed_form():
     assert np.array_equal(np.triu(general.R_w), np.zeros((size, size)))
 
 
+@pytest.mark.slow
 def test_truncation_is_not_felt_inside_it():
     grid = [0, 0.5, 1.0, 1.5, 2.0]
     plain, cut = (
@@ -140,6 +141,7 @@ def test_stein_and_differentiation_agree():
         assert np.max(gap) < 2e-3 * getattr(stein, name)[0]
 
 
+@pytest.mark.slow
 def test_labels_that_jump_need_no_sampled_data_if_the_loss_is_squared():
     """Least squares for labels sign(f* + ξ), with the data closed and sampled."""
 

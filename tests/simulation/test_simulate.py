@@ -242,6 +242,7 @@ def test_ctrl_c_leaves_finished_runs(sparse, monkeypatch):
         quick(sparse)
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_number_of_steps(sparse):
     def peak(step):
         tracemalloc.start()

@@ -21,6 +21,7 @@ def large():
     return df.solve(task, df.DiagonalNetwork(10.0, 0.2), 70.0, tol=1e-2)
 
 
+@pytest.mark.slow
 def test_active_coordinates_are_those_of_finite_networks(small):
     """Shares of true and false coordinates, d = 1000, within 4 standard errors of runs and sample."""
     times = np.array([8.0, 15.0, 30.0, 60.0])
@@ -132,6 +133,7 @@ def test_measures_of_large_alpha(large):
     assert large.at(early).test_error == pytest.approx(lazy.test_error, rel=0.02)
 
 
+@pytest.mark.slow
 def test_grokking_moves_with_alpha_and_nothing_else(large):
     """Half-way times at α = 10 and 100 differ by 2 log(10)/λ, within their errors (4 standard errors)."""
     found = df.grokking(large.task, 0.2, alphas=[10.0, 100.0], tol=1e-2)
@@ -145,6 +147,7 @@ def test_grokking_moves_with_alpha_and_nothing_else(large):
     assert measured.value == pytest.approx(found.half_time[0], abs=4 * found.half_time_se[0])
 
 
+@pytest.mark.slow
 def test_deep_networks_grok_at_the_same_time(sparse):
     """Depth 3, large α: half-way to the value at 2 log(α)/λ + 20 is a constant later, within 4 errors."""
     found = []
@@ -170,6 +173,7 @@ def test_the_shift_of_grokking_converges(sparse, tmp_path):
     assert np.array_equal(again.test_error, found.test_error, equal_nan=True)
 
 
+@pytest.mark.slow
 def test_small_decay_is_felt_at_its_own_time(sparse):
     """Up to λt = .1 the curve is within 2 % of E(0) of that without decay; at λt = 3 it is 10 % away."""
     plain = df.solve(sparse, df.DiagonalNetwork(0.5), 300.0, tol=3e-3)

@@ -287,7 +287,7 @@ def test_schedulers_that_are_not_there(tmp_path):
 def test_large_results_are_written_as_zarr(tmp_path, monkeypatch):
     """The same data, text and all; here a result is large from 100 bytes on."""
     zarr = pytest.importorskip("zarr")
-    study = df.Study.make(BASE | {"fixed_point": {}})
+    study = df.Study.make(BASE)
     small = df.sweep(study, tmp_path / "small")
     monkeypatch.setattr("dynafield.studies.store.LARGE", 100)
     df.sweep(study, tmp_path / "large")
