@@ -47,6 +47,7 @@ def test_linear_regression_is_the_lazy_network(regression):
     assert np.max(np.abs(overlap - decay)) < 2e-3 * 0.11
 
 
+@pytest.mark.slow
 def test_ridge_regression_at_long_times():
     lam, law = 0.3, MarchenkoPastur(0.5)
     curves = df.solve(SPARSE, df.ridge_flow(lam), 40.0, tol=2e-3)
@@ -80,6 +81,7 @@ def test_diagonal_networks_agree_with_the_specialized_solver(sides, trainer):
         assert np.max(np.abs(getattr(general.at(t), name) - value)) < 4e-3 * 0.11
 
 
+@pytest.mark.slow
 def test_mini_batches_agree_with_their_closed_form():
     net, trainer = df.DiagonalNetwork(0.6), df.SGD(0.5, 0.4)
     special = df.solve(SPARSE, net, 10.0, tol=5e-3, trainer=trainer)

@@ -278,6 +278,7 @@ def test_arrays_share_a_grid_whatever_the_memory():
     assert np.array_equal(whole.test_error, parts.test_error)
 
 
+@pytest.mark.slow
 def test_a_grid_for_all_is_found_in_parts_when_memory_is_short(monkeypatch):
     original, asked = refine.choose_grid, []
 
