@@ -13,6 +13,7 @@ import matplotlib.pyplot as plt
 import dynafield as df
 from dynafield import datasets
 from dynafield.figures.style import COLOURS
+from dynafield.numerics.spectra import MarchenkoPastur
 
 HERE = Path(__file__).parent
 
@@ -70,13 +71,6 @@ def training():
     ax.figure.savefig(HERE / "finite.png", dpi=120)
 
 
-def marchenko_pastur(x, delta):
-    """Density of the eigenvalues of XXᵀ/δ, n = δd samples in dimension d, for δ < 1."""
-    low, high = (1 - delta**-0.5) ** 2, (1 + delta**-0.5) ** 2
-    inside = np.clip((x - low) * (high - x), 0, None)
-    return np.sqrt(inside) / (2 * np.pi * x)
-
-
 def spectra():
     """Eigenvalues of XXᵀ/δ for n = 100, d = 200: Gaussian, whitened genes, genes as they are."""
     cohort = datasets.tcga_luad().X
@@ -96,7 +90,7 @@ def spectra():
         counts, _ = np.histogram(np.concatenate(values), edges)
         ax.stairs(counts / counts.sum() / np.diff(np.log(edges)), edges, color=colour, label=name)
     x = np.geomspace(0.17, 5.83, 800)
-    ax.plot(x, marchenko_pastur(x, 0.5) * x, color="black", label="Marchenko–Pastur")
+    ax.plot(x, MarchenkoPastur(0.5).density(x) / 0.5 * x, color="black", label="Marchenko–Pastur")
     ax.set(xscale="log", xlabel="eigenvalue of XXᵀ/δ", ylabel="density in log eigenvalue", xlim=(1e-2, 200))
     ax.set_ylim(0, 1.1)
     ax.legend(frameon=False, fontsize=8)

@@ -14,8 +14,8 @@ from dynafield.cli import main
 from dynafield.figures.paper.catalogue import BEYOND, FIGURES, named
 from dynafield.records import files
 from dynafield.studies.paper import data_claims, experiments, laws
-from dynafield.studies.paper.claims import CORRECTED, PAPER, PRINTED, bound, crossing, from_theory
-from dynafield.studies.paper.parts import local_rate
+from dynafield.studies.paper.claims import CORRECTED, PAPER, PRINTED, bound, from_theory
+from dynafield.studies.paper.parts import crossing, local_rates
 from dynafield.studies.paper.setting import FULL, QUICK, Setting
 from dynafield.studies.paper.verdicts import judged
 from tests.studies.paper_checks import CHECKS, small_init_curves
@@ -223,7 +223,7 @@ def test_local_rate_is_that_of_training():
     """The slope of a run's training error at late times, d = 40."""
     task, net = df.Task(0.5, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(1.0)
     drawn = df.training_data(task, 40)
-    gamma = local_rate(drawn.X, df.minimizer(drawn.X, drawn.y, net).w, 1.0)
+    (gamma,) = local_rates(drawn.X, df.minimizer(drawn.X, drawn.y, net).w[None], np.ones(1))
     t = np.array([8.0, 10.0]) / gamma
     runs = df.simulate(
         task, net, t[-1], d=40, seeds=1, t_eval=t, trainer=df.GradientFlow(1e-11), progress=False

@@ -13,7 +13,6 @@ __all__ = [
     "Claim",
     "Distance",
     "bound",
-    "crossing",
     "from_theory",
     "in_bound",
     "mean_of",
@@ -122,15 +121,6 @@ def in_bound(
         distance.holds,
         figure,
     )
-
-
-def crossing(x: np.ndarray, y: np.ndarray, level: float) -> float:
-    """The last x at which y goes through a level, between its points; NaN if it never does."""
-    places = np.flatnonzero((y[:-1] - level) * (y[1:] - level) <= 0)
-    if not len(places):
-        return float("nan")
-    k = places[-1]
-    return float(x[k] + (level - y[k]) / (y[k + 1] - y[k]) * (x[k + 1] - x[k]))
 
 
 def mean_of(values: np.ndarray) -> tuple[float, float]:

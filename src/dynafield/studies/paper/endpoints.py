@@ -7,7 +7,7 @@ import xarray as xr
 
 from dynafield.problem.networks import DiagonalNetwork
 from dynafield.problem.task import Task
-from dynafield.studies.paper.parts import END, facts, labelled, law_of, local_rate, minimal, train
+from dynafield.studies.paper.parts import END, facts, labelled, law_of, local_rates, minimal, train
 from dynafield.studies.paper.setting import GENES, SIGMA, SPARSE, TASK, Setting, gene_inputs, genes
 from dynafield.theory.fixed_points import fixed_point
 from dynafield.theory.lazy import lazy_limit
@@ -45,7 +45,7 @@ def interpolated(setting: Setting, inputs: Any, d: int) -> xr.Dataset:
     for run in range(scale.seeds):
         drawn, w = minimal(setting, problem, d, run, inputs)
         ends.append(w)
-        rates.append([local_rate(drawn.X, row, a) for row, a in zip(w, alpha, strict=True)])
+        rates.append(local_rates(drawn.X, w, alpha))
         noise = drawn.y - drawn.X @ drawn.w_star
         fitted.append((trained[:, run] - drawn.w_star) @ drawn.X.T @ noise / (len(noise) * SIGMA**2))
     w = np.stack(ends, axis=1)

@@ -20,14 +20,16 @@ from dynafield.theory.phases import predicted
 __all__ = [
     "END",
     "Problem",
+    "crossing",
     "facts",
     "labelled",
     "law_of",
     "learning",
-    "local_rate",
+    "local_rates",
     "minimal",
     "staged",
     "train",
+    "unfitted",
 ]
 
 Problem = tuple[Task, DiagonalNetwork]
@@ -115,21 +117,38 @@ def minimal(setting: Setting, problem: Problem, d: int, run: int, inputs: Any) -
     return data, minimizer(data.X, data.y, net).w
 
 
-def local_rate(X: np.ndarray, w: np.ndarray, alpha: float) -> float:
-    r"""The rate at which training on these inputs ends: \(\lambda_{min}(XKX^\top)/\delta\) [eq:local_rate].
+def local_rates(X: np.ndarray, w: np.ndarray, alphas: np.ndarray) -> np.ndarray:
+    r"""Rates at which training ends, for rows w: \(\lambda_{min}(XKX^\top)/\delta\) [eq:local_rate].
 
     For λ = 0 and depth 2 the residuals obey \(\dot r = -XKX^\top r/\delta\) near the end, with \(K =
     \sqrt{w^2 + \alpha^4}\); for n > d the errors of w obey the same with \(K^{1/2}X^\top XK^{1/2}\).
     """
     n, d = X.shape
-    scaled = X * np.sqrt(np.sqrt(w**2 + alpha**4))
-    gram = scaled @ scaled.T if n < d else scaled.T @ scaled
-    return float(np.linalg.eigvalsh(gram)[0]) * d / n
+    found = []
+    for row, alpha in zip(w, alphas, strict=True):
+        scaled = X * (row**2 + alpha**4) ** 0.25
+        gram = scaled @ scaled.T if n < d else scaled.T @ scaled
+        found.append(float(np.linalg.eigvalsh(gram)[0]) * d / n)
+    return np.array(found)
 
 
-def law_of(point: FixedPoint, w: np.ndarray, index: tuple[int, ...] = ()) -> xr.Dataset:
+def unfitted(X: np.ndarray, y: np.ndarray) -> float:
+    """The least training error of given data."""
+    return float(np.mean((y - X @ np.linalg.lstsq(X, y)[0]) ** 2))
+
+
+def crossing(x: np.ndarray, y: np.ndarray, level: float) -> float:
+    """The last x at which y goes through a level, between its points; NaN if it never does."""
+    places = np.flatnonzero((y[:-1] - level) * (y[1:] - level) <= 0)
+    if not len(places):
+        return float("nan")
+    k = places[-1]
+    return float(x[k] + (level - y[k]) / (y[k + 1] - y[k]) * (x[k + 1] - x[k]))
+
+
+def law_of(point: FixedPoint, w: np.ndarray) -> xr.Dataset:
     """Density, distribution function and mass at zero of one coordinate at the fixed point."""
-    law = point.law(*index)
+    law = point.law()
     grid = np.linspace(float(np.min(w)) - 0.2, float(np.max(w)) + 0.2, 801)
     data = xr.Dataset(coords={"w": grid})
     data["density"] = ("w", law.density(grid))

@@ -10,7 +10,7 @@ from dynafield.problem.networks import DiagonalNetwork
 from dynafield.problem.task import Task
 from dynafield.simulation.simulate import training_data
 from dynafield.studies.paper.endpoints import interpolated
-from dynafield.studies.paper.parts import Problem, facts, labelled, learning, local_rate, minimal
+from dynafield.studies.paper.parts import Problem, facts, labelled, learning, local_rates, minimal, unfitted
 from dynafield.studies.paper.setting import GENES, SIGMA, SPARSE, TASK, Setting, gene_inputs, genes
 from dynafield.theory.lazy import lazy_errors
 from dynafield.theory.rates import convergence_rate
@@ -61,22 +61,14 @@ def followed(setting: Setting, task: Task, inputs: Any, d: int, infinite: bool) 
     relative = RELATIVE if float(task.delta) < 1 else None
     data = learning(setting, problems, times, size, inputs, rtol=relative, infinite=infinite)
     data["gamma"] = ("curve", gamma, {"long_name": "rate γ in theory"})
-    ends = [minimum(setting, problem, d, run, inputs) for problem in problems for run in range(size[1])]
-    data["limit"] = (("curve", "run"), np.reshape(ends, (len(problems), size[1])))
+    drawn = [training_data(task, d, inputs, setting.seed, run) for run in range(size[1])]
+    ends = [unfitted(one.X, one.y) for one in drawn]  # zero, but for rounding, for δ < 1
+    data["limit"] = (("curve", "run"), np.tile(ends, (len(problems), 1)))
     above = max(0.0, 1 - 1 / float(task.delta))
     data["limit_theory"] = ("curve", np.full(len(problems), above * float(task.sigma) ** 2))
     return labelled(
         data, {"limit": "least training error of the same data", "limit_theory": "σ²(1 - 1/δ) or 0"}
     )
-
-
-def minimum(setting: Setting, problem: Problem, d: int, run: int, inputs: Any) -> float:
-    """The least training error of a run's data."""
-    if float(problem[0].delta) < 1:
-        return 0.0
-    data = training_data(problem[0], d, inputs, setting.seed, run)
-    left = data.y - data.X @ np.linalg.lstsq(data.X, data.y)[0]
-    return float(np.mean(left**2))
 
 
 def grown(setting: Setting, task: Task) -> np.ndarray:
@@ -86,7 +78,7 @@ def grown(setting: Setting, task: Task) -> np.ndarray:
     for k, d in enumerate(setting.scale.dimensions):
         for run in range(setting.scale.seeds):
             drawn, w = minimal(setting, (task, DiagonalNetwork(alphas)), d, run, "gaussian")
-            found[:, k, run] = [local_rate(drawn.X, row, a) for row, a in zip(w, alphas, strict=True)]
+            found[:, k, run] = local_rates(drawn.X, w, alphas)
     return found
 
 
@@ -101,8 +93,7 @@ def rates(setting: Setting) -> xr.Dataset:
         {"long_name": "λ_min(XKXᵀ)/δ at the minimizer of finite data"},
     )
     data = data.assign_coords(dimension=list(setting.scale.dimensions), late=LATE)
-    slowest = (1 - TASK.delta**-0.5) ** 2
-    left, _ = lazy_errors(TASK, DiagonalNetwork(1.0), LATE / slowest)
+    left, _ = lazy_errors(TASK, DiagonalNetwork(1.0), LATE / MarchenkoPastur(float(TASK.delta)).lower)
     data["late_loss"] = ("late", np.log(left) + 2 * LATE)
     data["late_loss"].attrs["long_name"] = "log of training error times exp(2γt), in the lazy phase"
     return data.assign_attrs(facts(setting, TASK, lam=0.0))
@@ -117,7 +108,7 @@ def rates_real(setting: Setting) -> xr.Dataset:
         local, spectra = [], []
         for run in range(setting.scale.seeds_curves):
             drawn, w = minimal(setting, (TASK, DiagonalNetwork(alphas)), d, run, law)
-            local.append([local_rate(drawn.X, row, a) for row, a in zip(w, alphas, strict=True)])
+            local.append(local_rates(drawn.X, w, alphas))
             spectra.append(np.linalg.eigvalsh(drawn.X @ drawn.X.T) / float(TASK.delta))
         data[f"{prefix}local_rate"] = (("curve", "run"), np.transpose(local))
         data[f"{prefix}eigenvalues"] = (("run", "sample"), np.array(spectra))
@@ -158,8 +149,7 @@ def centred(setting: Setting, run: int) -> float:
     data = training_data(TASK, GENES[1], gene_inputs(setting.data), setting.seed, run)
     X = data.X - data.X.mean(axis=0)
     y = X @ data.w_star + (data.y - data.X @ data.w_star)
-    left = y - X @ np.linalg.lstsq(X, y)[0]
-    return float(np.mean(left**2))
+    return unfitted(X, y)
 
 
 def universality(setting: Setting) -> xr.Dataset:

@@ -9,12 +9,12 @@ from dynafield.studies.paper.claims import (
     PRINTED,
     Claim,
     bound,
-    crossing,
     from_theory,
     in_bound,
     mean_of,
     plain,
 )
+from dynafield.studies.paper.parts import crossing
 
 __all__ = ["activation", "agreement", "decay", "descent", "grokking", "lazy", "training_error"]
 

@@ -5,8 +5,7 @@ import xarray as xr
 
 from dynafield.problem.networks import DiagonalNetwork
 from dynafield.simulation.simulate import training_data
-from dynafield.studies.paper.claims import crossing
-from dynafield.studies.paper.parts import facts, labelled, learning, staged, train
+from dynafield.studies.paper.parts import crossing, facts, labelled, learning, staged, train
 from dynafield.studies.paper.setting import TASK, Setting
 from dynafield.theory.fixed_points import fixed_point
 from dynafield.theory.lazy import lazy_errors, lazy_limit
