@@ -17,6 +17,7 @@ __all__ = [
     "in_bound",
     "mean_of",
     "plain",
+    "together",
 ]
 
 LEVEL = 0.01
@@ -94,19 +95,23 @@ def from_theory(runs: Any, theory: Any, own: Any = 0.0) -> Distance:
     return Distance(float(np.max(apart)), percent, bound(runs.shape[-1], np.size(mean)))
 
 
+def together(comparisons: list[tuple[Any, ...]]) -> Distance:
+    """Several comparisons (runs, theory[, its error]) as one: worst, mean of percents, common bound."""
+    found = [from_theory(*one) for one in comparisons]
+    runs = [np.asarray(one[0]) for one in comparisons]
+    return Distance(
+        max(one.worst for one in found),
+        float(np.mean([one.percent for one in found])),
+        bound(min(one.shape[-1] for one in runs), sum(one[..., 0].size for one in runs)),
+    )
+
+
 def in_bound(
-    topic: str, source: str, words: str, pairs: list[tuple[Any, Any]], what: str, figure: str, own: Any = 0.0
+    topic: str, source: str, words: str, pairs: list[tuple[Any, ...]], what: str, figure: str
 ) -> Claim:
     """Means over runs that should be what theory says: each of `pairs` is (runs, theory); the last is "
     "shown."""
-    found = [from_theory(runs, theory, own) for runs, theory in pairs]
-    comparisons = sum(np.asarray(runs)[..., 0].size for runs, _ in pairs)
-    distance = Distance(
-        max(one.worst for one in found),
-        float(np.mean([one.percent for one in found])),
-        bound(min(np.shape(runs)[-1] for runs, _ in pairs), comparisons),
-    )
-    runs, theory = pairs[-1]
+    distance, (runs, theory) = together(pairs), pairs[-1]
     mean = np.mean(runs, axis=-1)
     error = np.std(runs, axis=-1, ddof=1) / np.shape(runs)[-1] ** 0.5
     seen = f"{float(mean):.4g} ± {float(error):.2g}" if np.ndim(mean) == 0 else plain(mean)

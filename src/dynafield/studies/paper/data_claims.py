@@ -13,6 +13,7 @@ from dynafield.studies.paper.claims import (
     in_bound,
     mean_of,
     plain,
+    together,
 )
 from dynafield.studies.paper.rate_claims import ASYMPTOTIC, SLACK, final_slopes
 
@@ -55,15 +56,13 @@ def signs(data: xr.Dataset, points: xr.Dataset | None, rates: xr.Dataset | None)
         )
     if rates is not None:
         which = np.flatnonzero(rates["delta"].values == 0.5)
-        worst, percent, count = 0.0, [], 0
-        runs = data["curve_train_error"].values
+        runs, comparisons = data["curve_train_error"].values, []
         for k, row in zip(which, runs, strict=True):
-            theory = rates["train_error_theory"].values[k]
+            theory, own = (rates[f"train_error_theory{end}"].values[k] for end in ("", "_se"))
             last = int(np.argmin(theory > LEAST * theory[0])) or len(theory)
             few = np.unique(np.linspace(1, last - 1, TIMES).astype(int))
-            distance = from_theory(row[:, few].T, theory[few], rates["train_error_theory_se"].values[k][few])
-            worst, count, percent = max(worst, distance.worst), count + len(few), [*percent, distance.percent]
-        most = bound(runs.shape[1], count)
+            comparisons.append((row[:, few].T, theory[few], own[few]))
+        distance, count = together(comparisons), sum(len(theory) for _, theory, _ in comparisons)
         made.append(
             Claim(
                 "Universality",
@@ -71,9 +70,9 @@ def signs(data: xr.Dataset, points: xr.Dataset | None, rates: xr.Dataset | None)
                 "and follow the same learning curves",
                 f"DMFT: {count} training errors down to {LEAST:g} of the first",
                 f"means of {runs.shape[1]} networks",
-                f"worst {worst:.1f} standard errors, mean {np.mean(percent):.1f} %",
-                f"holds if the worst is within {most:.1f} standard errors",
-                worst <= most,
+                distance.words,
+                distance.rule,
+                distance.holds,
                 "universality",
             )
         )

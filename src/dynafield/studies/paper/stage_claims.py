@@ -9,10 +9,10 @@ from dynafield.studies.paper.claims import (
     PRINTED,
     Claim,
     bound,
-    from_theory,
     in_bound,
     mean_of,
     plain,
+    together,
 )
 from dynafield.studies.paper.parts import crossing
 
@@ -32,28 +32,23 @@ SHARES = (0.5, 0.25)
 
 def agreement(data: xr.Dataset, name: str) -> Claim:
     """DMFT curves against networks: the equations the paper is about."""
-    worst, percent, count = 0.0, [], 0
+    comparisons = []
     for error in ("train_error", "test_error"):
         runs = np.moveaxis(data[error].values, 1, -1)
         few = np.linspace(5, runs.shape[1] - 1, TIMES).astype(int)
         theory, own = (data[f"{error}_theory{end}"].values[:, few] for end in ("", "_se"))
         large = theory > LEAST * theory.max()
-        distance = from_theory(runs[:, few][large], theory[large], own[large])
-        worst, count, percent = (
-            max(worst, distance.worst),
-            count + int(np.sum(large)),
-            [*percent, distance.percent],
-        )
-    most = bound(data.sizes["run"], count)
+        comparisons.append((runs[:, few][large], theory[large], own[large]))
+    distance, count = together(comparisons), sum(len(theory) for _, theory, _ in comparisons)
     return Claim(
         "DMFT equations",
         PAPER,
         f"`{name}`: finite networks follow the two-time equations",
         f"{count} errors of {data.sizes['curve']} curves",
         f"means of {data.sizes['run']} networks, d = {data.attrs['d']}",
-        f"worst {worst:.1f} standard errors, mean {np.mean(percent):.1f} %",
-        f"holds if the worst is within {most:.1f} standard errors",
-        worst <= most,
+        distance.words,
+        distance.rule,
+        distance.holds,
         name,
     )
 
@@ -135,7 +130,7 @@ def lazy(data: xr.Dataset) -> list[Claim]:
         large = few[form[-1, few] > LEAST * unit]
         pairs.append((data[name].values[-1].T[large], form[-1, large]))
     order = gaps[0] * (alpha[0] / alpha[-1]) ** 2
-    networks = in_bound("Lazy collapse", PAPER, "", pairs, "", "large-init-lazy")
+    networks = together(pairs)
     return [
         Claim(
             "Lazy collapse",
@@ -155,7 +150,7 @@ def lazy(data: xr.Dataset) -> list[Claim]:
             "and networks follow it, at the largest α",
             f"{sum(len(f) for _, f in pairs)} errors",
             f"means of {data.sizes['run']} networks",
-            networks.difference,
+            networks.words,
             networks.rule,
             networks.holds,
             "large-init-lazy",
