@@ -33,5 +33,5 @@ def finish(ax: Any, x: str, y: str, legend: bool = True) -> Any:
     ax.grid(alpha=0.25, linewidth=0.6)
     ax.spines[["top", "right"]].set_visible(False)
     if legend and ax.get_legend_handles_labels()[0]:
-        ax.legend(frameon=False, fontsize=9)
+        ax.legend(frameon=False, fontsize="small")
     return ax

@@ -74,7 +74,6 @@ def draw_fixed_points(data: xr.Dataset) -> Any:
     ax.plot(alpha * BESIDE, minimal, color=COLOURS[1], marker="x", markersize=4, linestyle="none")
     ax.axhline(float(data["minimum_norm"]), **(FORM | {"linestyle": ":"}), label=r"limit $\alpha \to \infty$")
     finish(ax, "alpha", "test_error")
-    ax.legend(frameon=False)
     return figure
 
 
@@ -99,10 +98,7 @@ def draw_over_delta(data: xr.Dataset) -> Any:
     left.set_xticks(ticks, [f"{x:g}" for x in ticks])
     left.minorticks_off()
     finish(left, "delta", "error")
-    left.legend(frameon=False)
-    draw_law(right, data)
-    right.set_title(rf"$\delta = {data.attrs['shown_delta']:g}$")
-    right.legend(frameon=False)
+    draw_law(right, data, rf"$\delta = {data.attrs['shown_delta']:g}$")
     return figure
 
 
@@ -111,10 +107,7 @@ def draw_interpolating(data: xr.Dataset) -> Any:
     figure, (left, right) = panels(2)
     draw_points(left, data, data, f"simulation, d = {data.attrs['d']}")
     finish(left, "alpha", "test_error")
-    left.legend(frameon=False)
-    draw_law(right, data)
-    right.set_title(rf"$\alpha = {data.attrs['shown_alpha']:.3g}$")
-    right.legend(frameon=False)
+    draw_law(right, data, rf"$\alpha = {data.attrs['shown_alpha']:.3g}$")
     return figure
 
 
@@ -198,7 +191,6 @@ def draw_rates_real(real: xr.Dataset, data: xr.Dataset) -> Any:
     right.plot(real["eigenvalue"], real["marchenko_pastur"], color="black", label="Marchenko–Pastur", **DMFT)
     right.plot(real["eigenvalue"], real["corner"], label="corner of an orthogonal matrix", **FORM)
     finish(right, r"eigenvalue of $XX^\top/\delta$", "density")
-    right.legend(frameon=False)
     return figure
 
 
@@ -211,7 +203,6 @@ def draw_rates_theory(data: xr.Dataset) -> Any:
         ax.plot(data["alpha"], data["large_alpha"][k], label=label, **(FORM | {"color": COLOURS[k]}))
     ax.set(xscale="log", yscale="log", ylim=(0.5 * float(np.min(data["gamma"])), None))
     finish(ax, "alpha", "gamma")
-    ax.legend(frameon=False)
     return figure
 
 
@@ -220,7 +211,6 @@ def draw_universality(data: xr.Dataset, points: xr.Dataset, rates: xr.Dataset) -
     figure, (left, right) = panels(2)
     draw_points(left, points, data, f"binary, d = {data.attrs['d']}")
     finish(left, "alpha", "test_error")
-    left.legend(frameon=False)
     finite, limit = data["curve_train_error"].values, data["curve_limit"].values
     draw_decay(right, part(rates, 0.5), finite, limit, f"binary, d = {data.attrs['d']}", DEEPEST)
     return figure
@@ -237,7 +227,6 @@ def draw_gene_histogram(data: xr.Dataset) -> Any:
     ax.set_yscale("log")
     ax.set_ylim(bottom=0.5 * float(np.min(density[seen])))
     finish(ax, "whitened feature", "density")
-    ax.legend(frameon=False)
     return figure
 
 
@@ -256,5 +245,4 @@ def draw_paths(data: xr.Dataset) -> Any:
     ax.set_yticks(ticks, [f"{y:g}" for y in ticks])
     ax.minorticks_off()
     finish(ax, r"dimension $d$", r"distance $W_2$")
-    ax.legend(frameon=False)
     return figure

@@ -43,7 +43,7 @@ def look() -> Iterator[None]:
         "font.size": 8,
         "axes.labelsize": 8,
         "axes.titlesize": 8,
-        "legend.fontsize": 6.5,
+        "legend.fontsize": "small",
         "xtick.labelsize": 7,
         "ytick.labelsize": 7,
         "savefig.bbox": None,
@@ -138,11 +138,10 @@ def draw_learning(
             key(ax, {"DMFT": DMFT} | ({form_name: FORM} if forms else {}))
             key(ax, {f"simulation, d = {data.attrs['d']}": {"marker": "o"} | MARK})
         finish(ax, x, name, legend=ax is axes[-1])
-    axes[-1].legend(frameon=False)
     return figure
 
 
-def draw_law(ax: Any, data: xr.Dataset) -> None:
+def draw_law(ax: Any, data: xr.Dataset, title: str) -> None:
     """A histogram of the coordinates of w(∞) and the limit law, its point mass at 0 an arrow."""
     w = data["weights"].values.ravel()
     edges = np.linspace(float(data["w"][0]), float(data["w"][-1]), 46)
@@ -161,4 +160,5 @@ def draw_law(ax: Any, data: xr.Dataset) -> None:
         ax.annotate("", xy=(0.0, height), xytext=(0.0, ax.get_ylim()[0]), arrowprops=arrow)
         ax.plot([], [], color=COLOURS[1], marker="^", linestyle="none", markersize=4,
                 label=f"point mass {mass:.3g} at 0, over the bin")  # fmt: skip
+    ax.set_title(title)
     finish(ax, r"coordinate $w(\infty)$", "density")

@@ -176,6 +176,4 @@ def draw_small_decay(data: xr.Dataset) -> Any:
     key(left, {f"simulation, d = {data.attrs['d']}": {"marker": "o"} | MARK})
     finish(left, TIME, "test_error")
     finish(right, r"$\lambda t$", r"distance from $\lambda = 0$, in units of $E(0)$")
-    left.legend(frameon=False)
-    right.legend(frameon=False)
     return figure
