@@ -295,3 +295,4 @@ def test_large_results_are_written_as_zarr(tmp_path, monkeypatch):
     assert zarr.open_group(tmp_path / "large" / "result.zarr", mode="r")
     with xr.open_zarr(tmp_path / "large" / "result.zarr") as stored:
         xr.testing.assert_equal(stored.load(), small)
+        assert stored["phases_grokking_start"].attrs["units"] == stored["alpha"].attrs["units"] == "1"

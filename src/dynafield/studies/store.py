@@ -113,6 +113,9 @@ class Store:
                 column = np.array(values, object) if isinstance(values[0], str) else np.array(values)
                 data = data.assign_coords({name: (axis.name, column)})
         data = data.assign_coords(dict(self.study.fixed))
+        for variable in data.variables.values():
+            if variable.dtype.kind in "fiub":
+                variable.attrs["units"] = "1"  # all numbers of the theory are dimensionless, times too
         facts = {"study": self.study.name, "fingerprint": self.study.fingerprint, "seed": self.study.seed}
         return data.assign_attrs(facts, settings=json.dumps(self.study.facts()["computations"]))
 
