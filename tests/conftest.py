@@ -8,7 +8,7 @@ from jaxtyping import install_import_hook
 hook = install_import_hook("dynafield", "beartype.beartype")
 hook.install() if hasattr(hook, "install") else None
 
-from dynafield.cli.compiled import processor  # noqa: E402
+from dynafield.compiled import processor  # noqa: E402
 
 # the processes of a run compile the same functions: let them share, in a folder per kind of processor
 KEPT = Path(__file__).parent.parent / ".pytest_cache" / "compiled" / processor()

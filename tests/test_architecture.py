@@ -12,7 +12,7 @@ import dynafield
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "dynafield"
 ENGINES = {"dmft", "simulation", "theory", "endpoints"}
-BASE = {"errors", "progress", "version"}
+BASE = {"compiled", "errors", "progress", "version"}
 MAY_IMPORT = {
     "numerics": BASE,
     "problem": BASE | {"numerics"},
@@ -21,6 +21,7 @@ MAY_IMPORT = {
     "datasets": BASE | {"problem"},
     **{engine: BASE | {"numerics", "problem", "records", "figures"} for engine in ENGINES},
     "regressor": BASE | {"problem", "simulation"},
+    "explorer": BASE | {"problem", "records", "figures", "studies"} | ENGINES,
     "studies": BASE | {"numerics", "problem", "records", "datasets", "figures"} | ENGINES,
 }
 MODULES = sorted(SOURCE.rglob("*.py"))

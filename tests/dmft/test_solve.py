@@ -301,3 +301,38 @@ def test_many_atoms_keep_their_values():
     values = np.arange(1.0, 13.0)
     sample = sampling.draw(sampling.strata(df.Empirical(values).components, 1024), 4, (0,))
     assert set(np.unique(sample.target)) == set(values)
+
+
+def test_a_preview_is_within_its_error_bars():
+    """Two replicas scatter by chance: of 120 values, at most a tenth beyond two errors (5 % are expected)."""
+    t = np.geomspace(0.1, 20.0, 30)
+    far = []
+    for alpha, delta in ((0.5, 0.5), (0.02, 2.0)):
+        problem = df.Task(delta, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(alpha)
+        fast = df.solve(*problem, 20.0, tol=0.05, preview=True)
+        exact = df.solve(*problem, 20.0, tol=3e-3).at(t)
+        assert (fast.replicas, fast.points, fast.status) == (2, 256, "finished")
+        seen = fast.at(t)
+        for name in ("train_error", "test_error"):
+            gap = np.abs(getattr(seen, name) - getattr(exact, name))
+            far.append(gap > 2 * np.hypot(getattr(seen, f"{name}_se"), getattr(exact, f"{name}_se")))
+    assert np.mean(far) <= 0.1
+
+
+def test_progress_is_told_to_a_function_that_may_stop_it(sparse):
+    told = []
+    net = df.DiagonalNetwork(0.5)
+    df.solve(sparse, net, 5.0, tol=0.05, progress=lambda share, words: told.append((share, words)))
+    shares = [share for share, _ in told]
+    assert len(told) > 3
+    assert shares == sorted(shares)
+    assert "points per replica" in told[-1][1]
+
+    def stop(share, words):
+        if len(told) > 20:
+            raise KeyboardInterrupt
+        told.append(share)
+
+    part = df.solve(sparse, net, 500.0, tol=1e-3, progress=stop, throw=False)
+    assert part.status == "interrupted"
+    assert 0 < part.t[-1]

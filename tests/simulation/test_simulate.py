@@ -367,3 +367,17 @@ def test_arrays_of_the_task_are_refused(sparse):
         quick(sparse, NET(np.array([1.0, 2.0])), start=(np.ones(30), np.ones(30)))
     with pytest.raises(df.InputError, match="DiagonalNetwork"):
         df.fixed_point(sparse, df.TruncatedDiagonalNetwork(0.5))
+
+
+def test_progress_is_told_to_a_function_that_may_stop_it(sparse):
+    told = []
+
+    def stop(share, words):
+        told.append(share)
+        if share > 0.7:
+            raise KeyboardInterrupt
+
+    with pytest.warns(UserWarning, match="interrupted"):
+        runs = df.simulate(sparse, df.DiagonalNetwork(0.5), 5.0, d=50, seeds=4, progress=stop)
+    assert 0 < runs.seeds < 4
+    assert told == sorted(told)

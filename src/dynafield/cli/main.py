@@ -1,4 +1,4 @@
-"""`dynafield solve`, `compare`, `limit`, `rate`, `phases`, `simulate`, `sweep` and `reproduce`."""
+"""`dynafield solve`, `compare`, `limit`, `rate`, `phases`, `simulate`, `sweep`, `reproduce` and `explore`."""
 
 import os
 import sys
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dynafield.cli.compiled import keep_compiled_code
 from dynafield.cli.options import (
     LIST,
     Alpha,
@@ -36,6 +35,7 @@ from dynafield.cli.options import (
     trainer_of,
 )
 from dynafield.cli.tables import emit
+from dynafield.compiled import keep_compiled_code
 from dynafield.errors import FileError, InputError, SolveError
 from dynafield.version import __version__
 
@@ -395,6 +395,26 @@ def reproduce(
         typer.echo(f"interrupted; what is done is safe in {folder}: the same command goes on", err=True)
         raise
     emit_claims(made.files, made.claims, as_text=not json)
+
+
+@app.command()
+def explore(
+    port: Annotated[int, typer.Option("--port", help="Port of the page; 0 for any that is free.")] = 5006,
+    address: Annotated[
+        str, typer.Option("--address", help="Where to serve; only this machine can reach 127.0.0.1.")
+    ] = "127.0.0.1",
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Do not open the page in a browser.")
+    ] = False,
+) -> None:
+    """Open a page on which curves, phases and fixed points follow the sliders."""
+    from importlib.util import find_spec
+
+    if find_spec("panel") is None:
+        raise InputError("explore needs panel and bokeh: pip install 'dynafield[explorer]'")
+    from dynafield.explorer.server import explore as serve
+
+    serve(port, not no_browser, address, lambda line: typer.echo(line, err=True))
 
 
 def guarded(command: Callable[[], None]) -> int:

@@ -11,6 +11,11 @@ from dynafield.numerics.collocation import Radau
 
 __all__ = ["Estimate", "estimate"]
 
+FEW = 4
+"""Fewer replicas may agree at one time by chance: the largest scatter so far stands for theirs, times
+CAUTION, with which 95 % of the times of eight problems were within two of these errors of the exact curve."""
+CAUTION = 2.5
+
 
 class Estimate(NamedTuple):
     """Curves of one problem on the nodes."""
@@ -36,6 +41,8 @@ def estimate(delta: float, lam: float, replicas: list[Kernels], rule: Radau | No
     loss = np.mean(train / 2 + lam * square / 2, axis=0)
     values = [np.mean(x, axis=0) for x in (train, test)]
     scatter = [np.std(x, axis=0, ddof=1) / np.sqrt(len(replicas)) for x in (train, test)]
+    if len(replicas) < FEW:
+        scatter = [CAUTION * np.maximum.accumulate(x) for x in scatter]
     total = scatter
     if rule is not None:
         first = replicas[0]

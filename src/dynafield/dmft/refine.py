@@ -25,6 +25,8 @@ __all__ = ["Order", "refine"]
 
 PILOT = 512
 """Points of the pilot."""
+PREVIEW = 256
+"""Points of a pilot that is all there is."""
 REPLICAS = 6
 """Independent samples, whose scatter is the error bar."""
 PLENTY = 8192
@@ -56,6 +58,7 @@ class Order(NamedTuple):
     edges: Float[np.ndarray, " b"] | None
     seed: int
     memory: float
+    preview: bool = False
 
     @property
     def time(self) -> TimeRule:
@@ -71,8 +74,10 @@ def refine(order: Order, report: Report) -> Ensemble:
     """Solve to tolerance; a failure comes with what was solved before it."""
     pilot = first_plan(order)
     check_steps(order, pilot)
-    first = partial(report, number=0, points=PILOT)
+    first = partial(report, number=0, points=pilot.points)
     known = find_grid(order, pilot, first)
+    if order.preview:
+        return known
     plan = pilot._replace(points=order.points or first_points(order), replicas=REPLICAS)
     hope = np.inf
     for number in range(1, ROUNDS + 1):
@@ -122,7 +127,8 @@ def first_plan(order: Order) -> Plan:
         1.0 if order.edges is None else order.time.carrying(len(order.edges) - 1)
     )
     means = Means.of_device(share, order.memory, *(order.equations.chunks or ()))
-    return Plan(order.equations, PILOT, 2, accuracy, order.seed, means, tolerance.absolute)
+    points = (order.points or PREVIEW) if order.preview else PILOT
+    return Plan(order.equations, points, 2, accuracy, order.seed, means, tolerance.absolute)
 
 
 def check_steps(order: Order, pilot: Plan) -> None:

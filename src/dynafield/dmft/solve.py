@@ -24,7 +24,7 @@ from dynafield.problem.flows import Flow
 from dynafield.problem.networks import DiagonalNetwork, Network
 from dynafield.problem.task import Task
 from dynafield.problem.trainers import GradientFlow, Steps, Trainer, check_training
-from dynafield.progress import Progress
+from dynafield.progress import Progress, Wanted
 
 __all__ = ["solve"]
 
@@ -44,7 +44,8 @@ def solve(
     seed: int = 0,
     throw: bool = True,
     memory_gb: float | None = None,
-    progress: bool | None = None,
+    progress: Wanted = None,
+    preview: bool = False,
 ) -> Any:
     r"""Training and test error, kernels and law of the weights from t = 0 to `t_max` [eq:dmft_dln].
 
@@ -56,10 +57,15 @@ def solve(
     a `FlowCurves`, whose losses (and errors, unless the flow defines its own) `tol` bounds in units of their
     values at t = 0, or of their own where they grow [eq:dmft_general].
 
+    `preview=True` returns the first pass, whose purpose otherwise is to choose the blocks: two replicas of
+    256 points, several times faster; `tol` then bounds the error in time only, and error bars, the largest
+    scatter so far, are rough.
+
     A failure raises SolveError with the time reached; with `throw=False` what is solved comes
-    back, if there is anything, and `status` says why it ended. So does Ctrl-C.
+    back, if there is anything, and `status` says why it ended. So does Ctrl-C. `progress` shows a bar (None:
+    on a terminal), or is called with the share done and words, and may raise KeyboardInterrupt to stop.
     """
-    order = checked(task, net, t_max, tol, rtol, trainer, paths, grid, seed, memory_gb)
+    order = checked(task, net, t_max, tol, rtol, trainer, paths, grid, seed, memory_gb, preview)
     with Progress("solving", 1.0, progress) as bar:
         known = refine(order, partial(show, bar, order))
     status = "finished"
@@ -102,6 +108,7 @@ def checked(
     grid: Any,
     seed: int,
     memory_gb: float | None,
+    preview: bool,
 ) -> Order:
     """The arguments, or InputError."""
     check_kinds(task, net, trainer)
@@ -136,7 +143,7 @@ def checked(
         edges = trainer.step * np.arange(int(trainer.number("t_max", np.array([end]))[0]) + 1)
     whole = integer("seed", seed, 0)
     equations, tolerance = equations_of(task, net, trainer), Tolerance(tol, rtol)
-    return Order(equations, problems, shape, end, tolerance, paths, edges, whole, memory * 1e9)
+    return Order(equations, problems, shape, end, tolerance, paths, edges, whole, memory * 1e9, preview)
 
 
 def equations_of(task: Task, net: Any, trainer: Any) -> Equations:

@@ -45,11 +45,11 @@ def read_values(path: str) -> Any:
         raise InputError(f"prior empirical:FILE must name a readable file of numbers: {error}") from None
 
 
-def read_prior(text: str) -> Prior:
-    """A prior from its text, for example bernoulli:0.1."""
+def read_prior(text: str, files: bool = True) -> Prior:
+    """A prior from its text, for example bernoulli:0.1; `files` allows empirical:FILE, which reads one."""
     name, _, rest = text.partition(":")
     parts = [part for part in rest.split(",") if part]
-    if name == "empirical" and rest:
+    if name == "empirical" and rest and files:
         return priors.Empirical(read_values(rest))
     if name == "discrete" and parts:
         pairs = [part.partition("@") for part in parts]
@@ -62,9 +62,9 @@ def read_prior(text: str) -> Prior:
     }
     if name in kinds and 1 <= len(parts) <= (1 if name == "gaussian" else 2):
         return kinds[name](*(number("prior", part) for part in parts))
+    last = ", discrete:VALUE@PROB,… or empirical:FILE" if files else " or discrete:VALUE@PROB,…"
     raise InputError(
-        "prior must be bernoulli:P[,VALUE], gaussian:STD, gauss-bernoulli:P[,STD], "
-        f"discrete:VALUE@PROB,… or empirical:FILE, got {text!r}"
+        f"prior must be bernoulli:P[,VALUE], gaussian:STD, gauss-bernoulli:P[,STD]{last}, got {text!r}"
     )
 
 

@@ -1,6 +1,7 @@
 """NetCDF files that say what they are, who wrote them and whether they are whole."""
 
 import hashlib
+import io
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import xarray as xr
 from dynafield.errors import FileError
 from dynafield.version import __version__
 
-__all__ = ["read", "writable", "write"]
+__all__ = ["content", "read", "writable", "write"]
 
 FORMAT = "dynafield 1"
 
@@ -33,8 +34,7 @@ def digest(data: xr.Dataset) -> str:
 def write(data: xr.Dataset, kind: str, path: str | Path) -> Path:
     """Write `data` as netCDF-4 with kind, version and fingerprint; the folder must exist."""
     path = writable(path)
-    data = data.assign_attrs(format=FORMAT, kind=kind, dynafield_version=__version__)
-    data.attrs["sha256"] = digest(data)
+    data = signed(data, kind)
     part = path.with_name(path.name + ".part")
     try:
         data.to_netcdf(part, engine="h5netcdf")
@@ -42,6 +42,20 @@ def write(data: xr.Dataset, kind: str, path: str | Path) -> Path:
     finally:
         part.unlink(missing_ok=True)
     return path
+
+
+def content(data: xr.Dataset, kind: str) -> bytes:
+    """The bytes of the file that `write` would write."""
+    file = io.BytesIO()
+    signed(data, kind).to_netcdf(file, engine="h5netcdf")
+    return file.getvalue()
+
+
+def signed(data: xr.Dataset, kind: str) -> xr.Dataset:
+    """The data with format, kind, version and fingerprint."""
+    data = data.assign_attrs(format=FORMAT, kind=kind, dynafield_version=__version__)
+    data.attrs["sha256"] = digest(data)
+    return data
 
 
 def writable(path: str | Path) -> Path:

@@ -85,6 +85,10 @@ class Record:
         """Write everything to a netCDF file; `dynafield.load` reads it back."""
         return files.write(self.to_xarray(), type(self).__name__, path)
 
+    def content(self) -> bytes:
+        """The bytes of the file that `save` writes."""
+        return files.content(self.to_xarray(), type(self).__name__)
+
     @classmethod
     def from_xarray(cls, data: xr.Dataset) -> "Record":
         """The result that `to_xarray` described."""

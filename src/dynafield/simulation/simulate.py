@@ -14,7 +14,7 @@ from dynafield.problem.flows import MEASURES, Flow
 from dynafield.problem.networks import DiagonalNetwork, Network
 from dynafield.problem.task import Task
 from dynafield.problem.trainers import SGD, GradientFlow, Steps, Trainer
-from dynafield.progress import Progress
+from dynafield.progress import Progress, Wanted
 from dynafield.records.problems import described, parameters
 from dynafield.simulation.data import Data, Reduced, reduce_rows
 from dynafield.simulation.descent import descend
@@ -47,7 +47,7 @@ def simulate(
     residuals: bool = False,
     weights: bool = False,
     throw: bool = True,
-    progress: bool | None = None,
+    progress: Wanted = None,
     workers: int = 1,
 ) -> Any:
     r"""Train `seeds` networks of dimension `d` (500) on independent data sets of `task`.
@@ -67,7 +67,8 @@ def simulate(
     step; with `throw=False` its curves are NaN from there, `stopped_at` has the time and
     `status` says so.
     Ctrl-C returns the runs that have finished, with a warning. `workers` > 1 trains that many
-    data sets at once, each in a process of its own.
+    data sets at once, each in a process of its own. `progress` shows a bar (None: on a terminal), or is
+    called with the share done and words, and may raise KeyboardInterrupt to stop.
     """
     plan: Any = make_plan(
         task, net, t_max, d, t_eval, trainer, inputs, targets, start, coordinates, residuals, weights

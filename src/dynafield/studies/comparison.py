@@ -12,6 +12,7 @@ from dynafield.problem.flows import Flow
 from dynafield.problem.networks import Network
 from dynafield.problem.task import Task
 from dynafield.problem.trainers import GradientFlow, Trainer
+from dynafield.progress import Wanted
 from dynafield.records import files
 from dynafield.simulation.simulate import simulate
 
@@ -97,7 +98,7 @@ def compare(
     t_eval: Any = None,
     seed: int = 0,
     workers: int = 1,
-    progress: bool | None = None,
+    progress: Wanted = None,
     trainer: Trainer = GradientFlow(),  # noqa: B008 - immutable
 ) -> Comparison:
     """Solve the infinite network and train `seeds` finite ones of dimension `d`, both by `trainer`.

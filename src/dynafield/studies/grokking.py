@@ -10,7 +10,7 @@ from dynafield.errors import InputError
 from dynafield.problem.checks import integer, one_real, real_vector
 from dynafield.problem.networks import DiagonalNetwork
 from dynafield.problem.task import Task
-from dynafield.progress import Progress
+from dynafield.progress import Progress, Wanted
 from dynafield.records.record import Record, quantity
 from dynafield.studies.phases import end_of, reading
 from dynafield.theory.lazy import lazy_limit
@@ -48,7 +48,7 @@ def grokking(
     alphas: Any = (3.0, 10.0, 30.0, 100.0, 300.0),
     tol: float = 1e-3,
     seed: int = 0,
-    progress: bool | None = None,
+    progress: Wanted = None,
 ) -> Grokking:
     """The half-way time of grokking for several large α, by the exact curves of networks of depth 2.
 

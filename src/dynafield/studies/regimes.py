@@ -10,7 +10,7 @@ from dynafield.dmft.solve import solve
 from dynafield.problem.checks import integer, one_real, real_vector
 from dynafield.problem.networks import DiagonalNetwork
 from dynafield.problem.task import Task
-from dynafield.progress import Progress
+from dynafield.progress import Progress, Wanted
 from dynafield.records.record import Record, quantity
 from dynafield.theory.phases import predicted
 
@@ -56,7 +56,7 @@ def regime_map(
     depth: int = 2,
     tol: float = 1e-2,
     seed: int = 0,
-    progress: bool | None = None,
+    progress: Wanted = None,
 ) -> RegimeMap:
     """Stages and errors at time `t_max` over the plane of α and λ; all λ of one α are solved together."""
     scales = np.array(real_vector("alphas", np.atleast_1d(alphas), lambda x: x > 0, "numbers > 0"))

@@ -12,7 +12,7 @@ import xarray as xr
 
 from dynafield.errors import InputError
 from dynafield.problem.checks import integer
-from dynafield.progress import Progress
+from dynafield.progress import Progress, Wanted
 from dynafield.studies.computations import Computation
 from dynafield.studies.points import Point
 from dynafield.studies.store import Store
@@ -43,7 +43,7 @@ def sweep(
     out: str | Path | None = None,
     workers: int | None = None,
     scheduler: Any = None,
-    progress: bool | None = None,
+    progress: Wanted = None,
 ) -> xr.Dataset:
     """Compute what is missing of a study, each finished batch safe in `out`; return all of it, labelled.
 

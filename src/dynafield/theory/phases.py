@@ -237,8 +237,14 @@ def small_stages(task: Task, net: DiagonalNetwork, ratio: float) -> Phases:
 
 def finding_time(law: FieldLaw, power: float) -> float:
     """When the weights that grow in the fields of t = 0 begin to count; infinite if they never do."""
-    t = law.activation_time(np.array(law.level(1e-6))) * np.geomspace(1e-3, 1e6, 2000)
-    if not np.isfinite(t[-1]):
+    first = float(law.activation_time(np.array(law.level(1e-6))))
+    if not np.isfinite(first):
         return np.inf
-    counted = np.flatnonzero(law.moments(law.path, t)[0] >= FOUND**2 * power)
-    return float(t[counted[0]]) if len(counted) else np.inf
+    low, high = 1e-3 * first, 1e6 * first
+    for _ in range(2):  # first among times a fifth apart, then in fine steps between two of them
+        t = np.geomspace(low, high, 120)
+        counted = np.flatnonzero(law.moments(law.path, t)[0] >= FOUND**2 * power)
+        if not len(counted):
+            return np.inf
+        low, high = float(t[max(counted[0] - 1, 0)]), float(t[counted[0]])
+    return high

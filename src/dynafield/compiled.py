@@ -1,4 +1,4 @@
-"""Compiled code, kept between commands."""
+"""Compiled code, kept between commands. Nothing here imports JAX, which reads its environment only once."""
 
 import hashlib
 import os
