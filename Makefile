@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= results
 
-.PHONY: help setup reproduce test test-all lint types bench docs dist clean
+.PHONY: help setup reproduce explore browser test test-all lint types bench docs dist clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
@@ -15,6 +15,10 @@ $(BIN)/.installed: pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable .
 	touch $@
 
+explore: $(BIN)/.installed       ## set-up, then the page to play with, in the browser
+	$(BIN)/python -m pip install --quiet --editable '.[explorer]'
+	$(BIN)/dynafield explore
+
 $(BIN)/.installed-dev: pyproject.toml $(BIN)/.installed
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $@
@@ -24,10 +28,15 @@ setup: $(BIN)/.installed         ## virtual environment with the library
 reproduce: $(BIN)/.installed     ## set-up, then all figures of the paper with their data and a report (minutes)
 	$(BIN)/dynafield reproduce --out $(OUT)
 
-test: $(BIN)/.installed-dev lint types   ## set-up, lint, types, tests
+browser:         ## Debian's Chromium for the tests of the page, where it may be installed
+	@command -v chromium chromium-browser google-chrome > /dev/null \
+	  || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get install -qq -y chromium > /dev/null 2>&1; } \
+	  || echo "no Chromium, and none may be installed: tests of the page will be skipped"
+
+test: $(BIN)/.installed-dev lint types browser   ## set-up, lint, types, tests
 	$(BIN)/python -m pytest
 
-test-all: $(BIN)/.installed-dev lint types ## the same with the slow tests
+test-all: $(BIN)/.installed-dev lint types browser ## the same with the slow tests
 	$(BIN)/python -m pytest -m ''
 
 lint: $(BIN)/.installed-dev

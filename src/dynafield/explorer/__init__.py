@@ -1,0 +1,1 @@
+"""The page on which settings are dragged and curves follow."""

@@ -1,0 +1,228 @@
+"""What the page's processes compute: plain numbers from a setting, `report` told on the way."""
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dynafield.dmft.solve import solve
+from dynafield.errors import InputError, SolveError
+from dynafield.explorer.setting import Setting, View
+from dynafield.problem.networks import DiagonalNetwork
+from dynafield.problem.task import Task
+from dynafield.studies.phases import phases, plot_phases
+from dynafield.theory.fixed_points import fixed_point
+from dynafield.theory.rates import convergence_rate
+from dynafield.theory.tradeoffs import tradeoff
+
+__all__ = ["along", "curve", "curve_file", "limits", "networks", "picture", "runs_file"]
+
+Report = Callable[[float, str], Any]
+PREVIEW = 0.05
+"""Error in time allowed in a preview, in units of E_test(0)."""
+MEMORY = 2.0
+"""Gigabytes for a curve."""
+TIMES = 240
+"""Points of a drawn curve."""
+MOMENTS = 60
+"""Times at which the law of the weights is kept."""
+BINS = 90
+"""Bins of a histogram."""
+POINTS = 32
+"""Fixed points along an axis; an even number, so that δ = 1, which has no ridgeless limit, is not met."""
+RANGES = {"alpha": (1e-2, 30.0), "lam": (1e-3, 3.0), "delta": (0.1, 10.0), "sigma": (1e-2, 2.0)}
+KEPT = 24
+"""Results kept for files and pictures."""
+kept: OrderedDict[Any, Any] = OrderedDict()
+
+
+def remember(key: Any, make: Callable[[], Any]) -> Any:
+    """A result that was made before, or made now; the oldest are forgotten."""
+    if key not in kept:
+        kept[key] = make()
+        while len(kept) > KEPT:
+            kept.popitem(last=False)
+    kept.move_to_end(key)
+    return kept[key]
+
+
+def bins(setting: Setting) -> np.ndarray:
+    """Edges of the histogram: the targets and the noise that a weight may pick up."""
+    _, mean, std = setting.task.prior.components
+    noise = np.sqrt((setting.task.prior.second_moment + setting.sigma**2) / setting.delta)
+    reach = 2.5 * min(float(noise), 2.0)
+    low, high = float(np.min(mean - 3 * std)), float(np.max(mean + 3 * std))
+    width = (max(high, 0.0) - min(low, 0.0) + reach) / BINS
+    first = np.floor((min(low, 0.0) - reach / 2) / width) - 0.5  # zero in the middle of a bin
+    return width * (first + np.arange(BINS + 2))
+
+
+def attempt(function: Callable, *arguments: Any) -> tuple[Any, str]:
+    """A result, or why there is none."""
+    try:
+        return function(*arguments), ""
+    except (InputError, SolveError) as error:
+        return None, str(error)
+
+
+def limits(setting: Setting, report: Report) -> dict[str, Any]:
+    """Fixed point, rate and stages, each unless it has no formula: then the reason."""
+    task, net = setting.task, setting.net
+    point, no_point = attempt(fixed_point, task, net)
+    rate, no_rate = attempt(convergence_rate, task, net)
+    stages, no_stages = attempt(phases, task, net)
+    found: dict[str, Any] = {"setting": setting, "edges": bins(setting), "stages": [], "troubles": []}
+    if point is not None:
+        mass = np.diff(point.cdf(found["edges"]))
+        numbers = {name: float(getattr(point, name)) for name in ("test_error", "train_error", "tau")}
+        found |= {"case": str(point.case), "mass": mass, "zero": float(point.mass_at_zero), **numbers}
+    if rate is not None and rate.exponential:
+        found["gamma"] = float(rate.gamma)
+    if stages is not None:
+        found |= {"regime": stages.regime, "stages": [tuple(stage) for stage in stages]}
+    found["troubles"] = list(dict.fromkeys(text for text in (no_point, no_rate, no_stages) if text))
+    return found
+
+
+def along(setting: Setting, axis: str, report: Report) -> dict[str, Any]:
+    """Test errors at fixed points along an axis; over γ as α varies for the trade-off."""
+    task, net = setting.task, setting.net
+    if axis == "tradeoff":
+        alphas = np.geomspace(1e-2 if net.depth == 2 else 0.1, 10.0, POINTS)
+        line = tradeoff(task, alphas, net.depth)
+        return {"axis": axis, "x": np.asarray(line.gamma), "y": np.asarray(line.test_error), "alpha": alphas}
+    x = np.geomspace(*RANGES[axis], POINTS)
+    given = {"delta": task.delta, "sigma": task.sigma, "alpha": net.alpha, "lam": net.lam} | {axis: x}
+    moved = Task(given["delta"], given["sigma"], task.prior)
+    point = fixed_point(moved, DiagonalNetwork(given["alpha"], given["lam"], net.depth))
+    y = np.broadcast_to(np.asarray(point.test_error, float), x.shape)
+    return {
+        "axis": axis,
+        "x": x,
+        "y": y,
+        "alpha": np.broadcast_to(np.asarray(given["alpha"], float), x.shape),
+    }
+
+
+def solved(setting: Setting, preview: bool, report: Report) -> Any:
+    """The curve at preview accuracy or at the setting's own."""
+    tol = max(PREVIEW, setting.tol) if preview else setting.tol
+    trainer = setting.trainer
+    return remember(
+        (setting.alone, preview),
+        lambda: solve(
+            setting.task,
+            setting.net,
+            setting.t_max,
+            tol=tol,
+            trainer=trainer,
+            memory_gb=MEMORY,
+            progress=report,
+            preview=preview,
+        ),
+    )
+
+
+def curve(setting: Setting, preview: bool, report: Report) -> dict[str, Any]:
+    """Both errors with error bars, the best time to stop, and histograms of the weights."""
+    began = time.perf_counter()
+    curves = solved(setting, preview, report)
+    nodes = np.asarray(curves.t)
+    first = max(min(nodes[1], 1e-3 * nodes[-1]), 1e-6 * nodes[-1])
+    t = nodes[1:] if setting.step is not None else np.geomspace(first, nodes[-1], TIMES)
+    t[-1] = nodes[-1]
+    points = curves.at(t)
+    names = ("test_error", "test_error_se", "train_error", "train_error_se")
+    found: dict[str, Any] = {name: np.asarray(getattr(points, name)) for name in names}
+    least = int(np.argmin(found["test_error"]))
+    best = (float(t[least]), float(found["test_error"][least]), float(found["test_error_se"][least]), True)
+    if setting.step is None:
+        measured = {one.name: one for one in phases(curves).measured}
+        stop, value = measured["best_stop"], measured["best_test_error"]
+        best = (stop.value, value.value, value.high - value.value, bool(stop.high < nodes[-1]))
+    moments = t if len(t) <= MOMENTS else t[np.linspace(0, len(t) - 1, MOMENTS).astype(int)]
+    edges = bins(setting)
+    histograms = []
+    for moment in moments:
+        law = curves.law(float(moment))
+        histograms.append(np.histogram(law.w, edges, weights=law.weight)[0])
+    seconds = time.perf_counter() - began
+    return found | {
+        "setting": setting,
+        "t": t,
+        "preview": preview,
+        "best": best,
+        "moments": moments,
+        "histograms": np.array(histograms),
+        "edges": edges,
+        "seconds": seconds,
+        "replicas": int(curves.replicas),
+        "points": int(curves.points),
+        "nodes": len(nodes),
+    }
+
+
+def trained(setting: Setting, report: Report) -> Any:
+    """Its finite networks."""
+    from dynafield.simulation.simulate import simulate  # seconds that the other processes need not wait for
+
+    return remember(
+        setting,
+        lambda: simulate(
+            setting.task,
+            setting.net,
+            setting.t_max,
+            d=setting.d,
+            seeds=setting.seeds,
+            trainer=setting.trainer,
+            progress=report,
+        ),
+    )
+
+
+def networks(setting: Setting, report: Report) -> dict[str, Any]:
+    """Mean and standard deviation of both errors over finite networks."""
+    runs = trained(setting, report)
+    found = {f"{name}_sd": runs.standard_deviation(name) for name in ("test_error", "train_error")}
+    found |= {name: runs.mean(name) for name in ("test_error", "train_error")}
+    return found | {"setting": setting, "t": np.asarray(runs.t), "runs": runs.seeds, "n": runs.n}
+
+
+def runs_file(setting: Setting, report: Report) -> bytes:
+    """Its finite networks as netCDF."""
+    return trained(setting, report).content()
+
+
+def curve_file(setting: Setting, report: Report) -> bytes:
+    """Its curve as netCDF."""
+    return solved(setting, False, report).content()
+
+
+def picture(view: View, report: Report) -> bytes:
+    """The picture that the script of this view makes, as PNG."""
+    import io
+
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    setting = view.setting
+    curves = solved(setting, False, report)
+    ax = plot_phases(curves) if setting.step is None else curves.plot()
+    try:
+        if setting.d is not None:
+            trained(setting, report).plot(ax)
+        for pin in view.pins:
+            pinned = solved(pin, False, report)
+            ax.plot(pinned.t[1:], pinned.test_error[1:], label=f"pinned: {pin.label(setting)}")
+            if pin.d is not None:
+                trained(pin, report).plot(ax)
+        ax.legend()
+        file = io.BytesIO()
+        ax.figure.savefig(file, format="png", dpi=160)
+        return file.getvalue()
+    finally:
+        plt.close(ax.figure)

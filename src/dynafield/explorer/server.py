@@ -1,0 +1,121 @@
+"""The page, served on this machine."""
+
+import socket
+from typing import Any
+from urllib.parse import urlencode
+
+from dynafield.errors import InputError
+from dynafield.explorer.desk import Desk, Wish
+from dynafield.explorer.setting import Setting
+
+__all__ = ["LOOPBACK", "explore", "open_desks"]
+
+LOOPBACK = ("127.0.0.1", "localhost")
+JOBS = "dynafield.explorer.jobs"
+
+
+def open_desks() -> Any:
+    """The processes behind the page; that of curves already compiles what the first view needs.
+
+    The others wait for a tab: two cores are enough for the page and one of them to start, not for all.
+    """
+    desks = Desk(JOBS, threads=3, niceness=4), Desk(JOBS, niceness=8), Desk(JOBS, niceness=12)
+    setting = Setting()
+
+    def nothing(*_: Any) -> None:
+        """Nobody waits."""
+
+    code = (True, *setting.kind())
+    desks[1].ask(Wish("warming up", "curve", "curve", (setting, True), nothing, nothing, rank=5, code=code))
+    return desks
+
+
+def explore(
+    port: int = 5006, open_browser: bool = True, address: str = LOOPBACK[0], said: Any = print
+) -> None:
+    """Serve the page until Ctrl-C; port 0 takes any that is free."""
+    if address not in LOOPBACK:
+        said(f"warning: everybody who can reach {address}:{port} will be able to compute on this machine")
+    port = free(address, port)
+    opened = open_desks()  # they start while the libraries of the page are still being read
+    try:
+        serve(opened, port, open_browser, address, said)
+    finally:
+        for desk in opened:
+            desk.close()
+
+
+def free(address: str, port: int) -> int:
+    """The port, or a free one for 0; InputError if it is taken."""
+    if ":" in address:
+        raise InputError(f"address must be a name or an IPv4 address, got {address!r}")
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((address, port))
+        except (OSError, OverflowError) as error:
+            raise InputError(f"port must be free on {address}, or 0 for any, got {port}: {error}") from None
+        return probe.getsockname()[1]
+
+
+class Life:
+    """Whether a tab is still open: one that has been connected and is not any more has been closed."""
+
+    def __init__(self, context: Any):
+        self.context = context
+        self.begun = False
+
+    def begin(self) -> None:
+        """The browser has connected."""
+        self.begun = True
+
+    def __call__(self) -> bool:
+        return not self.begun or self.context.session.connection_count > 0
+
+
+def asked(arguments: dict[str, list[bytes]]) -> str:
+    """The query of the address that opened a tab."""
+    pairs = [(name, value.decode(errors="replace")) for name, values in arguments.items() for value in values]
+    return urlencode(pairs)
+
+
+def serve(opened: Any, port: int, open_browser: bool, address: str, said: Any) -> None:
+    """Tabs and files, each with a life of its own."""
+    import panel as pn
+
+    from dynafield.explorer.files import file_handlers
+    from dynafield.explorer.page import Desks, Page
+
+    desks = Desks(*opened)
+    pn.extension(notifications=False)
+
+    def tab() -> Any:
+        document: Any = pn.state.curdoc
+        life = Life(document.session_context)
+        pn.state.onload(life.begin)
+        page = Page(desks, asked(pn.state.session_args), life)
+        pn.state.on_session_destroyed(lambda context: page.close())
+        return page.widgets.view
+
+    names = [address, *(LOOPBACK if address in LOOPBACK else ())]
+    origins = [f"{name}:{port}" for name in names]
+    server: Any = pn.serve(
+        {"/": tab},
+        port=port,
+        address=address,
+        show=False,
+        start=False,
+        title="dynafield explorer",
+        websocket_origin=origins,
+        extra_patterns=file_handlers(desks),
+        admin=False,
+        verbose=False,
+    )
+    place = f"http://{address}:{port}/"
+    said(f"dynafield explorer on {place} (Ctrl-C ends it)")
+    server.start()
+    if open_browser:
+        import webbrowser
+
+        server.io_loop.call_later(0.1, webbrowser.open, place)
+    server.run_until_shutdown()
