@@ -29,8 +29,8 @@ reproduce: $(BIN)/.installed     ## set-up, then all figures of the paper with t
 	$(BIN)/dynafield reproduce --out $(OUT)
 
 browser:         ## Debian's Chromium for the tests of the page, where it may be installed
-	@command -v chromium chromium-browser google-chrome > /dev/null \
-	  || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get install -qq -y chromium > /dev/null 2>&1; } \
+	@for name in chromium chromium-browser google-chrome; do command -v $$name > /dev/null && exit 0; done; \
+	  { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get install -qq -y chromium > /dev/null 2>&1; } \
 	  || echo "no Chromium, and none may be installed: tests of the page will be skipped"
 
 test: $(BIN)/.installed-dev lint types browser   ## set-up, lint, types, tests
@@ -58,4 +58,4 @@ dist: $(BIN)/.installed-dev      ## one wheel and one source archive in dist/
 	$(BIN)/python -m build --quiet
 
 clean:           ## remove what make made
-	rm -rf $(VENV) dist docs/_build results .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) dist docs/_build docs/_gallery results .pytest_cache .ruff_cache .hypothesis

@@ -1,4 +1,4 @@
-"""All tables, written to docs/benchmarks.md: `python -m benchmarks.run [curves | steps | flows | finite | fixed_points | sweeps]`."""
+"""All tables, written to docs/benchmarks.md: `python -m benchmarks.run [curves | steps | flows | finite | fixed_points | sweeps | explorer]`."""
 
 import os
 import platform
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import jax
 
-from benchmarks import curves, finite, fixed_points, flows, steps, sweeps
+from benchmarks import curves, explorer, finite, fixed_points, flows, steps, sweeps
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 SECTIONS = {
@@ -17,6 +17,7 @@ SECTIONS = {
     "flows": flows.section,
     "finite": finite.section,
     "sweeps": sweeps.section,
+    "explorer": explorer.section,
 }
 
 

@@ -1,8 +1,13 @@
 """Documentation: furo, MyST, mathematics that renders offline."""
 
 import re
+import sys
+from pathlib import Path
 
 import dynafield
+
+sys.path.insert(0, str(Path(__file__).parent))
+from gallery_build import Gallery
 
 project = "dynafield"
 author = "The dynafield authors"
@@ -28,4 +33,5 @@ def render_mathematics(app, what, name, obj, options, lines):
 
 
 def setup(app):
+    app.add_directive("gallery", Gallery)
     app.connect("autodoc-process-docstring", render_mathematics)

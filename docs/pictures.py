@@ -1,5 +1,11 @@
-"""The pictures of `finite.md`, `curves.md`, `steps.md`, `flows.md` and `phases.md`: all, or those named."""
+"""The pictures of the pages that take minutes: `python docs/pictures.py`, all, or the files named.
 
+Each carries a fingerprint of the function that drew it, which the tests compare with the code: a picture that
+is older than its code does not pass.
+"""
+
+import hashlib
+import inspect
 import re
 import sys
 from pathlib import Path
@@ -18,11 +24,32 @@ from dynafield.numerics.spectra import MarchenkoPastur
 HERE = Path(__file__).parent
 
 
+def overview():
+    """The trade-off, and the law behind three of its points."""
+    task = df.Task(delta=0.5, sigma=0.1, prior=df.Bernoulli(0.1))
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
+    df.tradeoff(task, np.geomspace(1e-3, 10, 60)).plot(left)
+    left.set_title("Better solutions are harder to find", fontsize=11)
+    w = np.linspace(-1.0, 2.0, 1501)
+    for alpha, colour in zip((2.0, 0.3, 0.01), COLOURS, strict=False):
+        point = df.fixed_point(task, df.DiagonalNetwork(alpha))
+        label = f"α = {alpha:g}: test error {point.test_error:.3f}"
+        right.semilogy(w, point.density(w), color=colour, label=label)
+    right.set(xlabel="coordinate w where training ends", ylabel="density", ylim=(1e-3, 1e3))
+    right.set_title(
+        "Small initialization ends sparse (δ = 0.5, σ = 0.1, one target entry in ten is 1)", fontsize=9
+    )
+    right.grid(alpha=0.25, linewidth=0.6)
+    right.legend(frameon=False, fontsize=9)
+    right.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
 def learning():
     """Theory and finite networks: rich, in between, lazy."""
     task = df.Task(delta=0.5, sigma=0.1, prior=df.Bernoulli(0.1))
     net = df.DiagonalNetwork(alpha=np.array([0.05, 0.5, 2.0]))
-    df.compare(task, net, t_max=100.0, d=1000, seeds=10).plot().figure.savefig(HERE / "curves.png", dpi=120)
+    return df.compare(task, net, t_max=100.0, d=1000, seeds=10).plot().figure
 
 
 def stepping():
@@ -55,7 +82,7 @@ def stepping():
         ax.set_ylabel(name.replace("_", " "))
     panels[0].legend(frameon=False, fontsize=8)
     panels[0].set_title("lines: infinite network; marks: d = 1000, 10 runs, bars 2 se", fontsize=9)
-    figure.savefig(HERE / "steps.png", dpi=120)
+    return figure
 
 
 def training():
@@ -68,7 +95,7 @@ def training():
         ax.plot([60, 300], [end, end], color=colour, linestyle=":", linewidth=2.5)
     ax.plot([], [], color="0.4", linestyle=":", linewidth=2.5, label="test error at the fixed point (theory)")
     ax.legend(frameon=False, fontsize=8)
-    ax.figure.savefig(HERE / "finite.png", dpi=120)
+    return ax.figure
 
 
 def spectra():
@@ -96,7 +123,7 @@ def spectra():
     ax.legend(frameon=False, fontsize=8)
     ax.grid(alpha=0.25, linewidth=0.6)
     ax.spines[["top", "right"]].set_visible(False)
-    figure.savefig(HERE / "spectrum.png", dpi=120)
+    return figure
 
 
 def own_model():
@@ -112,7 +139,7 @@ def own_model():
         ax.set_title(f"{flow.name}; marks: d = 1000", fontsize=9)
     axes[0].set_ylabel("error (f - f*)²")
     axes[1].set_ylabel("share of wrong signs")
-    figure.savefig(HERE / "flows.png", dpi=120)
+    return figure
 
 
 def stages():
@@ -139,14 +166,14 @@ def stages():
         f"incremental learning: δ = 20, σ = 0.1, α = {alpha:g}, λ = 0, w* ∈ {{0, ½, 1, 2}}", fontsize=9
     )
     ax.legend(frameon=False, fontsize=9)
-    figure.savefig(HERE / "phases.png", dpi=110)
+    return figure
 
 
 def plane():
     """The (α, λ) plane at one time."""
     task = df.Task(delta=0.5, sigma=0.1, prior=df.Bernoulli(0.1))
     found = df.regime_map(task, np.geomspace(1e-3, 20, 16), np.geomspace(1e-2, 1, 10), t_max=60.0)
-    found.plot().figure.savefig(HERE / "regimes.png", dpi=110)
+    return found.plot().figure
 
 
 def small_decay():
@@ -170,11 +197,29 @@ def small_decay():
     for ax in panels:
         ax.grid(alpha=0.25, linewidth=0.6)
         ax.spines[["top", "right"]].set_visible(False)
-    figure.savefig(HERE / "small_decay.png", dpi=110)
+    return figure
+
+
+PICTURES = {
+    "picture.png": overview,
+    "curves.png": learning,
+    "steps.png": stepping,
+    "flows.png": own_model,
+    "finite.png": training,
+    "spectrum.png": spectra,
+    "phases.png": stages,
+    "regimes.png": plane,
+    "small_decay.png": small_decay,
+}
+
+
+def fingerprint(name):
+    """Of the function that draws a picture."""
+    return hashlib.sha256(inspect.getsource(PICTURES[name]).encode()).hexdigest()
 
 
 if __name__ == "__main__":
-    pictures = (learning, stepping, own_model, training, spectra, stages, plane, small_decay)
-    for picture in pictures:
-        if len(sys.argv) == 1 or picture.__name__ in sys.argv:
-            picture()
+    for name in sys.argv[1:] or PICTURES:
+        PICTURES[name]().savefig(HERE / name, dpi=115, metadata={"Source": fingerprint(name)})
+        plt.close("all")
+        print(name, flush=True)

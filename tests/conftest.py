@@ -3,18 +3,19 @@
 import os
 from pathlib import Path
 
-from jaxtyping import install_import_hook
+from dynafield.compiled import processor
 
-hook = install_import_hook("dynafield", "beartype.beartype")
-hook.install() if hasattr(hook, "install") else None
-
-from dynafield.compiled import processor  # noqa: E402
-
-# the processes of a run compile the same functions: let them share, in a folder per kind of processor
+# the processes of a run compile the same functions: let them share, in a folder per kind of processor;
+# said before anything imports JAX, which looks only then
 KEPT = Path(__file__).parent.parent / ".pytest_cache" / "compiled" / processor()
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(KEPT))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+from jaxtyping import install_import_hook  # noqa: E402
+
+hook = install_import_hook("dynafield", "beartype.beartype")
+hook.install() if hasattr(hook, "install") else None
 
 import matplotlib as mpl  # noqa: E402
 import pytest  # noqa: E402

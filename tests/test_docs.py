@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import pytest
@@ -18,6 +19,8 @@ PAGES = [
     "docs/paper.md",
     "docs/finite.md",
     "docs/howto.md",
+    "docs/explanation.md",
+    "docs/accuracy.md",
 ]
 
 
@@ -45,12 +48,44 @@ def test_readme_claims_match_the_numbers(capsys, tmp_path, monkeypatch):
     plt.close("all")
 
 
+def test_command_line_page_knows_every_command_and_option():
+    from typer.main import get_command
+
+    from dynafield.cli.main import app
+
+    text = (ROOT / "docs" / "command_line.md").read_text()
+    group: Any = get_command(app)
+    parts = {part.splitlines()[0].strip(): part for part in text.split("\n## ")}
+    common = parts["Options of several commands"]
+    for name, command in group.commands.items():
+        assert f"[`{name}`](#{name})" in text, name
+        assert f"$ dynafield {name}" in parts[name], f"no example of {name}"
+        rows = [row for row in common.splitlines() if row.startswith("| `--")]
+        for option in (flag for parameter in command.params for flag in declared(parameter)):
+            described = option_named(option, parts[name]) or any(option_named(option, row) for row in rows)
+            assert described, f"{name} {option}"
+    known = {flag for c in group.commands.values() for p in c.params for flag in declared(p)}
+    known |= {"--help", "--version"}
+    told = set(re.findall(r"(?<![\w-])--[A-Za-z][\w-]*", text))
+    assert told <= known, f"the page tells of options that are not there: {told - known}"
+
+
+def declared(parameter):
+    """The flags of an option; an argument has none."""
+    return [flag for flag in (*parameter.opts, *parameter.secondary_opts) if flag.startswith("--")]
+
+
+def option_named(option, text):
+    """Whether an option stands in a text, and not only as the beginning of another."""
+    return re.search(rf"{re.escape(option)}(?![\w-])", text) is not None
+
+
 def test_documentation_builds_without_warnings(tmp_path):
     import subprocess
     import sys
 
     command = [sys.executable, "-m", "sphinx", "-W", "-q", "-b", "html", str(ROOT / "docs"), str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "theory.html").read_text()
     scripts = re.findall(r'<script[^>]*src="([^"]+)"', page)

@@ -48,6 +48,12 @@ DIALS = {
 """Title and scale of every dial."""
 
 
+class Slider(pn.widgets.FloatSlider):
+    """A slider whose moves are told at once; that they do not pile up is seen to by `Dial`."""
+
+    _debounce = 1
+
+
 class Dial:
     """A slider and a field for one quantity. `moved` is called with the text of a new value.
 
@@ -60,7 +66,7 @@ class Dial:
         self.quiet = False
         self.latest: str | None = None
         self.tell = later(self.told)
-        self.slider = pn.widgets.FloatSlider(
+        self.slider = Slider(
             name=title,
             start=0.0,
             end=1.0,

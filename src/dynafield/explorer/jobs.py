@@ -77,7 +77,9 @@ def limits(setting: Setting, report: Report) -> dict[str, Any]:
     if point is not None:
         mass = np.diff(point.cdf(found["edges"]))
         numbers = {name: float(getattr(point, name)) for name in ("test_error", "train_error", "tau")}
-        found |= {"case": str(point.case), "mass": mass, "zero": float(point.mass_at_zero), **numbers}
+        found |= {"case": str(point.case), "mass": mass, "zero": 0.0, **numbers}
+        if point.case == "regularized":
+            found["zero"] = float(point.mass_at_zero)
     if rate is not None and rate.exponential:
         found["gamma"] = float(rate.gamma)
     if stages is not None:

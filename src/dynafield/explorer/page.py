@@ -190,11 +190,7 @@ class Page:
     # what is asked of the desks
 
     def renew(self, line: bool) -> None:
-        """Ask for everything that the setting determines."""
-        self.widgets.show_setting(self.setting)
-        self.widgets.show_training(None, "")
-        self.widgets.show_view(self.view)
-        self.draw_networks()
+        """Ask for everything that the setting determines; while that is computed, the widgets follow."""
         self.ask(
             self.desks.quick,
             "limits",
@@ -206,9 +202,16 @@ class Page:
         )
         if line:
             self.ask_line()
-        else:
-            self.draw_limits()
         self.compute(self, "curve", True)
+        self.widgets.show_setting(self.setting)
+        self.widgets.show_training(None, "")
+        self.draw_networks()
+        self.document.add_timeout_callback(partial(self.rest, self.setting), REST)
+
+    def rest(self, setting: Setting) -> None:
+        """Bring address, scripts and files up to date once the setting has been at rest."""
+        if setting == self.setting:
+            self.widgets.show_view(self.view)
 
     def ask_line(self) -> None:
         """Ask for fixed points along the axis."""

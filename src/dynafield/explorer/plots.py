@@ -233,7 +233,8 @@ class CurvePlot:
                 marks["colour"] += [colour or own] * len(few)
                 marks["marker"] += [marker] * len(few)
                 marks["name"] += [label] * len(few)
-        self.marks.data, self.bands.data = marks, bands
+        if networks or len(self.bands.data["t"]):
+            self.marks.data, self.bands.data = marks, bands
 
 
 class LimitPlot:

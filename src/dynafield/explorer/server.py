@@ -5,8 +5,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from dynafield.errors import InputError
-from dynafield.explorer.desk import Desk, Wish
-from dynafield.explorer.setting import Setting
+from dynafield.explorer.desk import Desk
 
 __all__ = ["LOOPBACK", "explore", "open_desks"]
 
@@ -14,20 +13,9 @@ LOOPBACK = ("127.0.0.1", "localhost")
 JOBS = "dynafield.explorer.jobs"
 
 
-def open_desks() -> Any:
-    """The processes behind the page; that of curves already compiles what the first view needs.
-
-    The others wait for a tab: two cores are enough for the page and one of them to start, not for all.
-    """
-    desks = Desk(JOBS, threads=3, niceness=4), Desk(JOBS, niceness=8), Desk(JOBS, niceness=12)
-    setting = Setting()
-
-    def nothing(*_: Any) -> None:
-        """Nobody waits."""
-
-    code = (True, *setting.kind())
-    desks[1].ask(Wish("warming up", "curve", "curve", (setting, True), nothing, nothing, rank=5, code=code))
-    return desks
+def open_desks() -> tuple[Desk, Desk, Desk]:
+    """The processes behind the page; they start with the first tab, which has the machine to itself."""
+    return Desk(JOBS, threads=3, niceness=4), Desk(JOBS, niceness=8), Desk(JOBS, niceness=12)
 
 
 def explore(
@@ -37,7 +25,7 @@ def explore(
     if address not in LOOPBACK:
         said(f"warning: everybody who can reach {address}:{port} will be able to compute on this machine")
     port = free(address, port)
-    opened = open_desks()  # they start while the libraries of the page are still being read
+    opened = open_desks()
     try:
         serve(opened, port, open_browser, address, said)
     finally:

@@ -1,0 +1,46 @@
+"""Every script of the gallery is on its page, is short, and draws one labelled figure."""
+
+import ast
+import re
+import runpy
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pytest
+
+DOCS = Path(__file__).parent.parent / "docs"
+SCRIPTS = sorted((DOCS / "gallery").glob("*.py"))
+
+
+def test_page_and_scripts_agree():
+    shown = re.findall(r"^```\{gallery\} (\w+)$", (DOCS / "gallery.md").read_text(), flags=re.M)
+    assert sorted(shown) == [script.stem for script in SCRIPTS]
+    assert len(shown) >= 8
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_script_is_short_and_says_what_one_sees(script):
+    text = script.read_text()
+    title, blank, *words = (ast.get_docstring(ast.parse(text)) or "").splitlines()
+    assert 0 < len(title) <= 40
+    assert not title.endswith(".")
+    assert blank == ""
+    assert words
+    assert len(text.splitlines()) <= 40
+    assert "savefig" not in text
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_script_draws_one_labelled_figure(script, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    plt.close("all")
+    runpy.run_path(str(script), run_name="__main__")
+    (number,) = plt.get_fignums()
+    axes = [ax for ax in plt.figure(number).axes if ax.get_label() != "<colorbar>"]
+    assert axes
+    for ax in axes:
+        assert ax.get_xlabel()
+        assert ax.get_ylabel()
+        assert ax.lines or ax.collections or ax.patches
+    assert not list(tmp_path.iterdir())
+    plt.close("all")
