@@ -140,3 +140,12 @@ def test_closing_ends_the_process(desk):
     process = desk.process
     desk.close()
     assert process.wait(WAIT) != 0
+
+
+def test_a_tab_that_cannot_be_told_does_not_stop_the_others(desk):
+    tab, other = Tab(desk), Tab(desk, "other")
+    wish = Wish("tab", "work", "echo", (1,), lambda value: 1 / 0, lambda text: None)
+    desk.ask(wish)
+    other.ask("echo", 2)
+    assert other.hear() == ("done", 2)
+    assert tab.said.empty()

@@ -7,6 +7,7 @@ interrupt those that can wait, tabs take turns, and a process that has grown too
 import contextlib
 import dataclasses
 import itertools
+import logging
 import os
 import pickle
 import subprocess
@@ -43,6 +44,14 @@ class Wish:
     began: float = 0.0
     stopping: bool = False
     late: bool = False
+
+
+def safely(function: Callable, *arguments: Any) -> None:
+    """Tell a tab; one that cannot listen, because it is being closed, must not end the desk's thread."""
+    try:
+        function(*arguments)
+    except Exception:
+        logging.getLogger(__name__).exception("a tab could not be told")
 
 
 class Desk:
@@ -201,7 +210,7 @@ class Desk:
                 self.stop(number)
             if wish.stopping:
                 return
-        wish.progress(share, words)
+        safely(wish.progress, share, words)
 
     def finished(self, process: subprocess.Popen, number: int, what: str, value: Any, size: int) -> None:
         """Some work has ended, in one way or another."""
@@ -214,7 +223,7 @@ class Desk:
             else:
                 self.next()
         if not wish.stopping and wish.wanted():
-            (wish.done if what == "done" else wish.failed)(value)
+            safely(wish.done if what == "done" else wish.failed, value)
 
     def lost(self, process: subprocess.Popen) -> None:
         """The process has ended: say so to those who waited for it, and start another."""
@@ -227,4 +236,7 @@ class Desk:
             if not self.closed:
                 self.next()
         for wish in broken:
-            wish.failed("the process that computed this ended unexpectedly; change a setting to try again")
+            safely(
+                wish.failed,
+                "the process that computed this ended unexpectedly; change a setting to try again",
+            )

@@ -73,6 +73,7 @@ class Page:
     def open(self, view: View, trouble: str = "") -> None:
         """Show a view from the beginning."""
         self.setting, self.axis, self.at = view.setting, view.axis, view.at
+        self.desks.networks.forget(self.tab)
         for pin in self.pins:
             self.forget(pin)
         self.pins = [Pin(setting) for setting in view.pins]

@@ -10,6 +10,7 @@ from dynafield.explorer.desk import Desk
 __all__ = ["LOOPBACK", "explore", "open_desks"]
 
 LOOPBACK = ("127.0.0.1", "localhost")
+EVERYWHERE = "0.0.0.0"
 JOBS = "dynafield.explorer.jobs"
 
 
@@ -85,8 +86,10 @@ def serve(opened: Any, port: int, open_browser: bool, address: str, said: Any) -
         pn.state.on_session_destroyed(lambda context: page.close())
         return page.widgets.view
 
-    names = [address, *(LOOPBACK if address in LOOPBACK else ())]
-    origins = [f"{name}:{port}" for name in names]
+    names = {address, *(LOOPBACK if address in (*LOOPBACK, EVERYWHERE) else ())}
+    if address == EVERYWHERE:
+        names |= {socket.gethostname(), socket.gethostbyname(socket.gethostname())}
+    origins = [f"{name}:{port}" for name in sorted(names)]
     server: Any = pn.serve(
         {"/": tab},
         port=port,
