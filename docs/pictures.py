@@ -36,9 +36,7 @@ def overview():
         label = f"α = {alpha:g}: test error {point.test_error:.3f}"
         right.semilogy(w, point.density(w), color=colour, label=label)
     right.set(xlabel="coordinate w where training ends", ylabel="density", ylim=(1e-3, 1e3))
-    right.set_title(
-        "Small initialization ends sparse (δ = 0.5, σ = 0.1, one target entry in ten is 1)", fontsize=9
-    )
+    right.set_title("Small initialization ends sparse\n(δ = 0.5, σ = 0.1, Bernoulli(0.1))", fontsize=11)
     right.grid(alpha=0.25, linewidth=0.6)
     right.legend(frameon=False, fontsize=9)
     right.spines[["top", "right"]].set_visible(False)
