@@ -33,5 +33,6 @@ def render_mathematics(app, what, name, obj, options, lines):
 
 
 def setup(app):
+    app.add_config_value("gallery_pictures", True, "env")  # the tests run the scripts elsewhere
     app.add_directive("gallery", Gallery)
     app.connect("autodoc-process-docstring", render_mathematics)

@@ -85,8 +85,9 @@ class Gallery(SphinxDirective):
         section = nodes.section(names=[nodes.fully_normalize_name(title)])
         section += nodes.title(title, title)
         section += nodes.paragraph(words, words)
-        uri = os.path.relpath(picture(name), Path(self.env.doc2path(self.env.docname)).parent)
-        section += nodes.figure("", nodes.image(uri=Path(uri).as_posix(), alt=f"{title}: {words}"))
+        if self.config.gallery_pictures:
+            uri = os.path.relpath(picture(name), Path(self.env.doc2path(self.env.docname)).parent)
+            section += nodes.figure("", nodes.image(uri=Path(uri).as_posix(), alt=f"{title}: {words}"))
         section += nodes.literal_block(code, code, language="python")
         self.state.document.note_implicit_target(section, section)
         return [section]

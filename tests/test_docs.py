@@ -80,14 +80,30 @@ def option_named(option, text):
     return re.search(rf"{re.escape(option)}(?![\w-])", text) is not None
 
 
-def test_documentation_builds_without_warnings(tmp_path):
+@pytest.mark.parametrize("pictures", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_documentation_builds_without_warnings(tmp_path, pictures):
+    """Without pictures of the gallery, whose scripts have their own test; the slow one as `make docs`."""
     import subprocess
     import sys
 
-    command = [sys.executable, "-m", "sphinx", "-W", "-q", "-b", "html", str(ROOT / "docs"), str(tmp_path)]
+    chosen = ["-D", f"gallery_pictures={int(pictures)}"]
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-W",
+        "-q",
+        *chosen,
+        "-b",
+        "html",
+        str(ROOT / "docs"),
+        str(tmp_path),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "theory.html").read_text()
     scripts = re.findall(r'<script[^>]*src="([^"]+)"', page)
     assert any("mathjax" in s.lower() for s in scripts)
     assert not any(s.startswith("http") for s in scripts), "mathematics must render offline"
+    assert (tmp_path / "searchindex.js").stat().st_size > 10_000
+    assert (tmp_path / "_images" / "grokking.png").is_file() == pictures

@@ -149,3 +149,19 @@ def test_a_tab_that_cannot_be_told_does_not_stop_the_others(desk):
     other.ask("echo", 2)
     assert other.hear() == ("done", 2)
     assert tab.said.empty()
+
+
+def test_an_older_answer_never_follows_a_newer_one():
+    desk = Desk("tests.explorer.slow_jobs", threads=2)
+    try:
+        tab = Tab(desk)
+        tab.ask("echo", 0)
+        tab.hear()
+        tab.ask("long", 0.5, grace=20.0)
+        until(lambda: desk.running)
+        tab.ask("echo", 1)
+        assert tab.hear() == ("done", 1)
+        until(lambda: not desk.running)
+        assert tab.said.empty()
+    finally:
+        desk.close()

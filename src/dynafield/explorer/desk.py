@@ -218,11 +218,13 @@ class Desk:
             wish = self.running.pop(number)
             if what == "done":
                 self.known.add((wish.name, wish.code))
+            newer = [*self.waiting.values(), *self.running.values()]
+            overtaken = wish.late and not any((one.tab, one.kind) == (wish.tab, wish.kind) for one in newer)
             if size > self.most_bytes and not self.running:
                 process.kill()  # its listener starts another
             else:
                 self.next()
-        if not wish.stopping and wish.wanted():
+        if not (wish.stopping or overtaken) and wish.wanted():
             safely(wish.done if what == "done" else wish.failed, value)
 
     def lost(self, process: subprocess.Popen) -> None:
