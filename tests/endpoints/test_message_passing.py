@@ -65,6 +65,7 @@ def test_message_passing_ends_at_the_minimizer(delta, net):
     assert np.linalg.norm(passed.w - limit) < 1e-8 * np.linalg.norm(limit)
 
 
+@pytest.mark.slow
 def test_the_gap_to_state_evolution_shrinks_with_dimension():
     """Typical deviation of the tenth error over 8 data sets: falls by half or more from d = 250 to 4000."""
     net = NET(0.5)

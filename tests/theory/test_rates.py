@@ -203,6 +203,7 @@ def test_tradeoff_is_both_results_in_one(sparse):
     assert np.all(np.diff(both.test_error) > 0)
 
 
+@pytest.mark.slow
 def test_small_scale_of_order_one_in_ten_thousand_at_large_delta():
     """The smallest slopes are 1e-12 of the rest and still decide γ; against adaptive quadrature."""
     from benchmarks import baseline
