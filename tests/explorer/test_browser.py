@@ -262,3 +262,10 @@ def test_tabs_do_not_see_each_other_and_closed_ones_stop(tab, browser, address):
     other.type("alpha", "0.9")
     other.wait("solved")
     assert time.monotonic() - began < 60, "the curve of the closed tab would take minutes"
+
+
+def test_a_pin_that_cannot_be_solved_leaves_the_rest_alone(tab):
+    one = tab("?t_max=20&tol=0.05&pin=step%3D2500%26t_max%3D1e6%26lam%3D0.1")
+    one.wait("a pinned curve: training blew up", ".trouble")
+    one.wait("solved")
+    assert row(one, "test error at T") < 0.11

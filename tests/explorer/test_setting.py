@@ -47,7 +47,7 @@ BAD = {
     "delta=0": "delta must",
     "depth=2.5": "depth must be a whole number",
     "depth=1": "depth must",
-    "depth=99": "at most 10",
+    "depth=99": "depth must be",
     "t_max=0": "t_max must",
     "t_max=1e9": "t_max must",
     "step=0.3": "multiple of the step",
@@ -63,6 +63,8 @@ BAD = {
     "at=7": "at must",
     "color=red": "got 'color'",
     "pin=alpha%3D-3": "alpha must",
+    "pin=alpha%3D1%26alpha%3D2": "once",
+    "prior=bernoulli:0&sigma=0": "task must have targets or noise",
     "&".join(["pin=alpha%3D1"] * (MOST_PINS + 1)): "pins",
     "&".join(f"x{k}=1" for k in range(60)): "at most 40",
 }
@@ -124,8 +126,12 @@ def test_fixed_points_along_an_axis(axis):
     setting = Setting(lam=0.0 if axis == "tradeoff" else 0.1)
     found = jobs.along(setting, axis, report=quiet)
     k = 10
-    given = {axis: found["x"][k]} if axis != "tradeoff" else {"alpha": found["alpha"][k]}
-    alone = Setting(**{"lam": setting.lam, **{name: float(value) for name, value in given.items()}})
+    varied, value = (axis, found["x"][k]) if axis != "tradeoff" else ("alpha", jobs.scales(2)[k])
+    alone = Setting(**{"lam": setting.lam, varied: float(value)})
+    if axis == "tradeoff":
+        assert found["x"][k] == pytest.approx(
+            float(df.convergence_rate(alone.task, alone.net).gamma), rel=1e-7
+        )
     assert found["y"][k] == pytest.approx(float(df.fixed_point(alone.task, alone.net).test_error), rel=1e-7)
 
 

@@ -142,9 +142,7 @@ class Desk:
                 del self.waiting[wish.tab, wish.kind]
                 continue
             compiling = any(self.new_code(one) for one in self.running.values())
-            if (
-                self.new_code(wish) and compiling and self.threads > 1
-            ):  # leave a thread to those who need none
+            if self.new_code(wish) and compiling and self.threads > 1:  # leave a thread to quick work
                 easy = [one for one in self.waiting.values() if not self.new_code(one)]
                 if not easy:
                     return

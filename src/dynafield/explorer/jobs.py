@@ -76,14 +76,14 @@ def limits(setting: Setting, report: Report) -> dict[str, Any]:
     found: dict[str, Any] = {"setting": setting, "edges": bins(setting), "stages": [], "troubles": []}
     if point is not None:
         mass = np.diff(point.cdf(found["edges"]))
-        numbers = {name: float(getattr(point, name)) for name in ("test_error", "train_error", "tau")}
+        numbers = {name: float(getattr(point, name)) for name in ("test_error", "train_error")}
         found |= {"case": str(point.case), "mass": mass, "zero": 0.0, **numbers}
         if point.case == "regularized":
             found["zero"] = float(point.mass_at_zero)
     if rate is not None and rate.exponential:
         found["gamma"] = float(rate.gamma)
     if stages is not None:
-        found |= {"regime": stages.regime, "stages": [tuple(stage) for stage in stages]}
+        found["stages"] = [tuple(stage) for stage in stages]
     found["troubles"] = list(dict.fromkeys(text for text in (no_point, no_rate, no_stages) if text))
     return found
 
@@ -92,20 +92,18 @@ def along(setting: Setting, axis: str, report: Report) -> dict[str, Any]:
     """Test errors at fixed points along an axis; over γ as α varies for the trade-off."""
     task, net = setting.task, setting.net
     if axis == "tradeoff":
-        alphas = np.geomspace(1e-2 if net.depth == 2 else 0.1, 10.0, POINTS)
-        line = tradeoff(task, alphas, net.depth)
-        return {"axis": axis, "x": np.asarray(line.gamma), "y": np.asarray(line.test_error), "alpha": alphas}
+        line = tradeoff(task, scales(net.depth), net.depth)
+        return {"axis": axis, "x": np.asarray(line.gamma), "y": np.asarray(line.test_error)}
     x = np.geomspace(*RANGES[axis], POINTS)
     given = {"delta": task.delta, "sigma": task.sigma, "alpha": net.alpha, "lam": net.lam} | {axis: x}
     moved = Task(given["delta"], given["sigma"], task.prior)
     point = fixed_point(moved, DiagonalNetwork(given["alpha"], given["lam"], net.depth))
-    y = np.broadcast_to(np.asarray(point.test_error, float), x.shape)
-    return {
-        "axis": axis,
-        "x": x,
-        "y": y,
-        "alpha": np.broadcast_to(np.asarray(given["alpha"], float), x.shape),
-    }
+    return {"axis": axis, "x": x, "y": np.broadcast_to(np.asarray(point.test_error, float), x.shape)}
+
+
+def scales(depth: int) -> np.ndarray:
+    """Values of α along the trade-off; rates of deep networks with smaller ones are next to zero."""
+    return np.geomspace(1e-2 if depth == 2 else 0.1, 10.0, POINTS)
 
 
 def solved(setting: Setting, preview: bool, report: Report) -> Any:

@@ -11,6 +11,7 @@ from dynafield.explorer.controls import DIALS, Dial
 from dynafield.explorer.presets import PRESETS
 from dynafield.explorer.scripts import as_command, as_python
 from dynafield.explorer.setting import AXES, Setting, View, plain
+from dynafield.explorer.words import message
 from dynafield.problem.text import read_prior
 
 if TYPE_CHECKING:
@@ -262,7 +263,7 @@ class Widgets:
         self.share.visible, self.stop.disabled = busy, not (busy or words)
         self.stop.name = "Stop" if busy or not words else "Remove"
         self.share.value = round(100 * (share or 0.0))
-        self.training.object = f'<div class="message quiet">{escape(words)}</div>' if words else ""
+        self.training.object = message(words, "quiet")
 
     def trouble(self, text: str) -> None:
         """A refusal, or a hint."""

@@ -240,7 +240,7 @@ class Page:
             "curve",
             (setting, preview),
             partial(self.take_curve, whose, kind),
-            self.no_curve,
+            self.no_curve if own else self.no_pin,
             rank,
             (preview, *setting.kind()),
             partial(self.show_progress, preview) if own else None,
@@ -258,7 +258,7 @@ class Page:
             "networks",
             (whose.setting,),
             partial(self.take_networks, whose),
-            self.no_networks,
+            self.no_networks if own else self.no_pin,
             progress=self.widgets.show_training if own else None,
         )
         if own:
@@ -329,7 +329,9 @@ class Page:
 
     def take_curve(self, whose: "Page | Pin", kind: str, found: dict[str, Any]) -> None:
         """A curve has come; it is sharpened once the setting has been at rest."""
-        if whose is not self:
+        if isinstance(whose, Pin):
+            if whose not in self.pins:
+                return
             whose.curve = found
             self.draw_pins()
             if found["preview"]:
@@ -364,6 +366,10 @@ class Page:
         self.plots[0].show_curve(None)
         self.draw_law()
         self.widgets.status(message(text, "error"))
+
+    def no_pin(self, text: str) -> None:
+        """Something of a pin could not be computed; what is shown of the present setting stays."""
+        self.widgets.trouble(message(f"a pinned curve: {text}", "error"))
 
     def take_networks(self, whose: "Page | Pin", found: dict[str, Any]) -> None:
         """Finite networks have been trained."""
@@ -417,7 +423,8 @@ class Page:
 
     def draw_pins(self) -> None:
         """Pinned curves that are known."""
-        kept = [(self.label(pin), pin.curve) for pin in self.pins if pin.curve is not None]
+        coloured = zip(self.pins, PINS, strict=False)
+        kept = [(self.label(pin), colour, pin.curve) for pin, colour in coloured if pin.curve is not None]
         self.plots[0].show_pins(kept)
         self.draw_networks()
 

@@ -7,15 +7,12 @@ from bokeh.models import ColumnDataSource, CustomJSTickFormatter, LabelSet, Rang
 from bokeh.plotting import figure
 
 from dynafield.explorer.setting import Setting
-from dynafield.figures.phases import SHADES
-from dynafield.figures.style import COLOURS
+from dynafield.figures.style import COLOURS, DEPTH, SHADES
 
 __all__ = ["CurvePlot", "LawPlot", "LimitPlot"]
 
 TEST, TRAIN = COLOURS[0], COLOURS[1]
 PINS = (COLOURS[2], COLOURS[3], COLOURS[4], COLOURS[5], COLOURS[6], "#7f7f7f")
-FLOOR = 1e-5
-"""Errors are drawn down to this share of the largest."""
 TITLES = {
     "tradeoff": "convergence rate γ (no weight decay)",
     "alpha": "initial scale α",
@@ -56,6 +53,21 @@ def fresh(title: str, x: str, y: str, height: int, **more: Any) -> Any:
     return fig
 
 
+def explain(fig: Any, place: str) -> None:
+    """A legend through which curves can be seen; a click on an entry hides what it names."""
+    fig.legend.location = place
+    fig.legend.label_text_font_size = "9pt"
+    fig.legend.background_fill_alpha = 0.7
+    fig.legend.click_policy = "hide"
+
+
+def mark(fig: Any, source: Any, x: str, y: str, size: int, colour: str, label: str) -> None:
+    """A point that stands out."""
+    fig.scatter(
+        x, y, source=source, size=size, color=colour, line_color="white", line_width=2, legend_label=label
+    )
+
+
 def reach(range_: Any, low: float, high: float) -> None:
     """Let an axis reach from low to high, unless it does: the user may have zoomed."""
     if (range_.reset_start, range_.reset_end) != (low, high):
@@ -79,7 +91,7 @@ class CurvePlot:
         fig = fresh("", "training time t", "error", 430, x_axis_type="log", y_axis_type="log")
         self.strips, self.names = empty("x0", "x1", "colour"), empty("x", "y", "name")
         fig.vstrip("x0", "x1", source=self.strips, fill_color="colour", fill_alpha=0.13, line_alpha=0)
-        self.labels = LabelSet(
+        labels = LabelSet(
             x="x",
             y="y",
             y_offset=-16,
@@ -89,7 +101,7 @@ class CurvePlot:
             text_font_size="9pt",
             text_color="#555555",
         )
-        fig.add_layout(self.labels)
+        fig.add_layout(labels)
         self.curve = empty("t", "test", "test_low", "test_high", "train", "train_low", "train_high")
         for name, colour, dash, label in (
             ("test", TEST, "solid", "test error"),
@@ -110,16 +122,13 @@ class CurvePlot:
             legend_label="test error at the fixed point",
         )
         self.best = empty("t", "e")
-        fig.scatter(
-            "t",
-            "e",
-            source=self.best,
-            size=11,
-            color=TEST,
-            line_color="white",
-            line_width=2,
-            legend_label="best time to stop",
-        )
+        mark(fig, self.best, "t", "e", 11, TEST, "best time to stop")
+        self.figure = fig
+        self.beside(fig)
+        explain(fig, "bottom_left")
+
+    def beside(self, fig: Any) -> None:
+        """Pins and finite networks, none yet."""
         self.pins = empty("t", "e", "colour", "label")
         fig.multi_line("t", "e", source=self.pins, color="colour", line_width=2, legend_field="label")
         self.pinned_training = empty("t", "e", "colour")
@@ -140,11 +149,6 @@ class CurvePlot:
             line_width=1.5,
             legend_field="name",
         )
-        fig.legend.location = "bottom_left"
-        fig.legend.label_text_font_size = "9pt"
-        fig.legend.background_fill_alpha = 0.75
-        fig.legend.click_policy = "hide"
-        self.figure = fig
 
     def show_stages(self, stages: list[Any], t_max: float) -> None:
         """Shade the stages up to the last time; only named where there is room."""
@@ -192,7 +196,7 @@ class CurvePlot:
         ]
         low, high = min(float(np.min(e)) for e in errors), max(float(np.max(e)) for e in errors)
         reach(self.figure.x_range, float(f"{t[0]:.3g}"), float(f"{t[-1]:.3g}"))
-        low = max(low, FLOOR * high)
+        low = max(low, DEPTH * high)
         reach(self.figure.y_range, half_decade(0.8 * low, np.floor), half_decade(1.3 * high, np.ceil))
         names = self.names.data
         self.names.data = names | {"y": [self.figure.y_range.end] * len(names["x"])}
@@ -203,13 +207,14 @@ class CurvePlot:
             {"t": [], "e": []} if error is None else {"t": [1e-2 * t_max, t_max], "e": [error] * 2}
         )
 
-    def show_pins(self, pins: list[tuple[str, dict[str, Any]]]) -> None:
-        """Curves kept for comparison, by label."""
-        colours = list(PINS[: len(pins)])
-        t = [list(found["t"]) for _, found in pins]
-        lines = {"t": t, "e": [list(found["test_error"]) for _, found in pins], "colour": colours}
-        self.pins.data = lines | {"label": [label for label, _ in pins]}
-        train = [list(np.maximum(found["train_error"], 1e-300)) for _, found in pins]
+    def show_pins(self, pins: list[tuple[str, str, dict[str, Any]]]) -> None:
+        """Curves kept for comparison: label, colour and numbers of each."""
+        labels, colours = [label for label, _, _ in pins], [colour for _, colour, _ in pins]
+        t, test, train = (
+            [list(np.maximum(found[name], 1e-300)) for _, _, found in pins]
+            for name in ("t", "test_error", "train_error")
+        )
+        self.pins.data = {"t": t, "e": test, "colour": colours, "label": labels}
         self.pinned_training.data = {"t": t, "e": train, "colour": colours}
         self.frame()
 
@@ -219,7 +224,7 @@ class CurvePlot:
         bands: dict[str, list] = {name: [] for name in self.bands.data}
         for label, colour, whole in networks:
             found = {name: whole[name][1:] for name in ERRORS}  # log t begins after 0
-            least = FLOOR * float(np.nanmax(found["test_error"]))
+            least = DEPTH * float(np.nanmax(found["test_error"]))
             for name, marker, own in (("test_error", "circle", TEST), ("train_error", "square", TRAIN)):
                 mean, sd = found[name], found[f"{name}_sd"]
                 low, high = (np.maximum(x, least) for x in band(mean, sd))
@@ -247,19 +252,8 @@ class LimitPlot:
         self.line, self.point = empty("x", "y"), empty("x", "y")
         fig.line("x", "y", source=self.line, color=TEST, line_width=2)
         fig.scatter("x", "y", source=self.line, color=TEST, size=4)
-        fig.scatter(
-            "x",
-            "y",
-            source=self.point,
-            size=12,
-            color=TRAIN,
-            line_color="white",
-            line_width=2,
-            legend_label="present setting",
-        )
-        fig.legend.location = "top_left"
-        fig.legend.label_text_font_size = "9pt"
-        fig.legend.background_fill_alpha = 0.6
+        mark(fig, self.point, "x", "y", 12, TRAIN, "present setting")
+        explain(fig, "top_left")
         self.figure = fig
 
     def wait(self, words: str) -> None:
@@ -312,9 +306,7 @@ class LawPlot:
             line_width=1.5,
             legend_label="where training ends",
         )
-        fig.legend.location = "top_right"
-        fig.legend.label_text_font_size = "9pt"
-        fig.legend.background_fill_alpha = 0.6
+        explain(fig, "top_right")
         self.figure = fig
 
     def show(self, found: dict[str, Any] | None, at: float) -> float | None:

@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl, urlencode
 import numpy as np
 
 from dynafield.errors import InputError
+from dynafield.figures.style import SYMBOLS
 from dynafield.problem.checks import integer, one_real
 from dynafield.problem.networks import DiagonalNetwork
 from dynafield.problem.task import Task
@@ -23,6 +24,8 @@ AXES = ("tradeoff", "alpha", "lam", "delta", "sigma")
 """What the panel of fixed points may run over."""
 MOST_PINS = 6
 """Curves kept for comparison at most, so that a page stays bounded."""
+DEEPEST = 10
+"""Layers at most."""
 MOST_STEPS = 400
 """Steps of a discrete trainer at most."""
 LARGEST = 1e7
@@ -51,12 +54,12 @@ class Setting:
         if len(self.prior) > LONGEST:
             raise InputError(f"prior must have at most {LONGEST} characters, got {len(self.prior)}")
         trainer = self.trainer
-        if self.task.prior.second_moment + self.task.sigma == 0 or self.net.depth > 10:
-            raise InputError("task must have targets or noise, and depth must be at most 10 on this page")
+        integer("depth", self.net.depth, 2, DEEPEST)
+        if self.task.prior.second_moment + self.task.sigma == 0:
+            raise InputError("task must have targets or noise: with ρ² + σ² = 0 nothing is learnt")
         end = one_real("t_max", self.t_max, lambda x: (x > 0) & (x <= 1e6), "one number > 0, at most 1e6")
         one_real("tol", self.tol, lambda x: (x >= 1e-4) & (x <= 0.1), "one number from 1e-4 to 0.1")
         if self.step is not None:
-            one_real("step", self.step, lambda x: x > 0, "one finite number > 0")
             steps = int(trainer.number("t_max", np.array([end]))[0])
             if steps > MOST_STEPS:
                 raise InputError(f"t_max must be at most {MOST_STEPS} steps on this page, got {steps}")
@@ -116,13 +119,13 @@ class Setting:
         """The numbers, or those that differ from another setting."""
         texts, other = self.alone.texts(), {} if than is None else than.alone.texts()
         texts.pop("tol")
-        told = [f"{SYMBOLS.get(k, k)} = {v}" for k, v in texts.items() if other.get(k) != v]
+        told = [f"{NAMES.get(k, k)} = {v}" for k, v in texts.items() if other.get(k) != v]
         return ", ".join(told) or "the same"
 
 
 KINDS = {field.name: field.type for field in dataclasses.fields(Setting)}
 """Fields of a setting, and what they hold."""
-SYMBOLS = {"alpha": "α", "lam": "λ", "delta": "δ", "sigma": "σ", "t_max": "T", "depth": "L"}
+NAMES = SYMBOLS | {"t_max": "T", "depth": "L"}
 
 
 def plain(value: float | int | str) -> str:
@@ -147,6 +150,22 @@ def read(name: str, text: str) -> Any:
     return value
 
 
+def parts(query: str) -> list[tuple[str, str]]:
+    """Names and values of a query."""
+    try:
+        return parse_qsl(query, keep_blank_values=True, max_num_fields=40, errors="strict")
+    except (ValueError, UnicodeDecodeError):
+        raise InputError("a link must be a query of at most 40 names and values") from None
+
+
+def alone(pairs: list[tuple[str, str]]) -> Setting:
+    """The setting that names and values describe."""
+    names = [name for name, _ in pairs]
+    if len(set(names)) < len(names):
+        raise InputError(f"a link may set each of its names once, got {', '.join(names)}")
+    return Setting().changed(**dict(pairs))
+
+
 class View(NamedTuple):
     """The present setting, the pinned ones, what fixed points run over, and when weights are looked at."""
 
@@ -164,15 +183,9 @@ class View(NamedTuple):
     @classmethod
     def read(cls, query: str) -> "View":
         """The view that a link describes, or InputError saying what is wrong with it."""
-        try:
-            pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=40, errors="strict")
-        except (ValueError, UnicodeDecodeError):
-            raise InputError("a link must be a query of at most 40 names and values") from None
+        pairs = parts(query)
         own = [(name, text) for name, text in pairs if name not in ("pin", "axis", "at")]
-        names = [name for name, _ in own]
-        if len(set(names)) < len(names):
-            raise InputError(f"a link may set each of its names once, got {', '.join(names)}")
-        pins = [Setting().changed(**dict(parse_qsl(text, True))) for name, text in pairs if name == "pin"]
+        pins = [alone(parts(text)) for name, text in pairs if name == "pin"]
         if len(pins) > MOST_PINS:
             raise InputError(f"a link may have at most {MOST_PINS} pins, got {len(pins)}")
         axis = dict(pairs).get("axis", AXES[0])
@@ -180,4 +193,4 @@ class View(NamedTuple):
             raise InputError(f"axis must be one of {', '.join(AXES)}, got {axis!r}")
         at = number("at", dict(pairs).get("at", "1"))
         one_real("at", at, lambda x: (x >= 0) & (x <= 1), "one number from 0 to 1")
-        return cls(Setting().changed(**dict(own)), tuple(pins), axis, at)
+        return cls(alone(own), tuple(pins), axis, at)

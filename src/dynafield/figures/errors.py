@@ -4,16 +4,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dynafield.figures.style import COLOURS, axes, finish
+from dynafield.figures.style import COLOURS, DEPTH, SYMBOLS, axes, finish
 from dynafield.figures.theory import titled
 from dynafield.records.problems import parameters
 from dynafield.records.timed import TimedRecord
 
 __all__ = ["Band", "draw_errors"]
-
-DEPTH = 1e-5
-"""Training errors are drawn down to this share of the largest error, or the test error would be flat."""
-SYMBOLS = {"delta": "δ", "sigma": "σ", "alpha": "α", "lam": "λ"}
 
 
 class Band(NamedTuple):

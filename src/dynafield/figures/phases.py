@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dynafield.figures.errors import DEPTH
-from dynafield.figures.style import COLOURS, axes, finish
+from dynafield.figures.style import COLOURS, DEPTH, SHADES, axes, finish
 from dynafield.figures.theory import curves_of, spread, titled
 
 if TYPE_CHECKING:
@@ -27,16 +26,6 @@ __all__ = [
     "shade",
 ]
 
-SHADES = {
-    "lazy": "#0b6e99",
-    "plateau": "#c9c9c9",
-    "grokking": "#d1495b",
-    "rich": "#3a7d44",
-    "search": "#edae49",
-    "descent": "#6a4c93",
-    "crossover": "#ffffff",
-}
-"""Colours of the stages, the same in all figures."""
 NARROW = 0.1
 """Names of stages that take less than this share of the axis are written upwards."""
 

@@ -2,10 +2,23 @@
 
 from typing import Any
 
-__all__ = ["COLOURS", "LABELS", "axes", "finish"]
+__all__ = ["COLOURS", "DEPTH", "LABELS", "SHADES", "SYMBOLS", "axes", "finish"]
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#444444")
 """Told apart with every kind of colour vision (the palette of Okabe and Ito)."""
+SHADES = {
+    "lazy": "#0b6e99",
+    "plateau": "#c9c9c9",
+    "grokking": "#d1495b",
+    "rich": "#3a7d44",
+    "search": "#edae49",
+    "descent": "#6a4c93",
+    "crossover": "#ffffff",
+}
+"""Colours of the stages, the same in all figures."""
+DEPTH = 1e-5
+"""Training errors are drawn down to this share of the largest error, or the test error would be flat."""
+SYMBOLS = {"delta": "δ", "sigma": "σ", "alpha": "α", "lam": "λ"}
 LABELS = {
     "alpha": r"initial scale $\alpha$",
     "delta": r"samples per dimension $\delta = n/d$",
