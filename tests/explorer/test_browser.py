@@ -8,7 +8,7 @@ import pytest
 
 import dynafield as df
 from dynafield.explorer.presets import PRESETS
-from dynafield.explorer.setting import Setting, View
+from dynafield.explorer.setting import AXES, Setting, View
 from tests.explorer.browser import chromium, serving
 
 SECONDS = 90_000
@@ -167,7 +167,7 @@ def test_a_link_reproduces_the_view(tab):
     second.wait("solved")
     assert second.value("sigma") == "0.2"
     assert row(second, "test error at T") == row(first, "test error at T")
-    assert second.page.locator(".axis select").input_value() == "delta"
+    assert second.page.locator(".axis select").input_value() == AXES["delta"]
     code = second.copied("python")
     assert code.count("df.solve") == 3
     assert second.copied("cli").startswith("dynafield solve --alpha 0.3 ")

@@ -65,6 +65,31 @@ def test_links_to_files_are_refused_in_words(server, link, status, words):
     assert words in content.decode()
 
 
+FIRST_PAGE = """
+import sys
+import panel as pn
+from bokeh.document import Document
+from panel.io.state import set_curdoc
+from dynafield.explorer.desk import Desk
+from dynafield.explorer.page import Page
+from dynafield.explorer.tab import Desks
+
+document = Document()
+with set_curdoc(document):
+    page = Page(Desks(*(Desk("none") for _ in range(3))), QUERY, lambda: True)
+    page.widgets.view.server_doc(document)
+assert "error at rest" in str(document.to_json())
+print("jax" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize(("query", "needed"), [("", "False"), ("alpha=2", "True")])
+def test_the_first_page_does_not_wait_for_jax(query, needed):
+    code = FIRST_PAGE.replace("QUERY", repr(query))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == needed, done.stderr
+
+
 def test_only_this_machine_is_served_unless_asked(server):
     port = int(server[1].rsplit(":", 1)[1].strip("/"))
     with socket.socket() as other:

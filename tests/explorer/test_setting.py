@@ -28,6 +28,27 @@ def test_presets_round_trip_through_links(name):
     assert View.read(view.query()) == view
 
 
+@pytest.mark.parametrize(
+    ("text", "moved"),
+    [
+        ("bernoulli:0.1", "bernoulli:0.4"),
+        ("bernoulli:0.25,2", "bernoulli:0.4,2"),
+        ("gauss-bernoulli:0.3,1.5", "gauss-bernoulli:0.4,1.5"),
+    ],
+)
+def test_the_share_of_a_prior_is_read_and_moved(text, moved):
+    setting = Setting(prior=text)
+    assert setting.sparsity == float(setting.task.prior.p)
+    assert setting.with_sparsity("0.4") == moved
+    assert setting.changed(prior=moved).sparsity == 0.4
+
+
+@pytest.mark.parametrize("text", ["gaussian:1", "discrete:0@0.5,1@0.5"])
+def test_other_priors_have_no_share(text):
+    assert Setting(prior=text).sparsity is None
+    assert not hasattr(Setting(prior=text).task.prior, "p")
+
+
 positive = st.floats(1e-6, 1e3)
 
 

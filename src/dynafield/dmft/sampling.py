@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
-from scipy.stats import qmc
 
-from dynafield.numerics.normals import normals_of
+from dynafield.numerics.normals import normals_of, sobol
 from dynafield.problem.laws import quantile
 from dynafield.problem.priors import Components
 
@@ -92,8 +91,7 @@ def draw(parts: list[Stratum], dims: int, seed: tuple[int, ...], fold: bool = Tr
 
 def one(part: Stratum, dims: int, seed: tuple[int, ...], folded: bool) -> Sample:
     """The points of one stratum, or of half of it."""
-    engine = qmc.Sobol(dims if part.constant else dims + 1, rng=np.random.default_rng(seed))
-    uniform = engine.random(part.points).T
+    uniform = sobol(dims if part.constant else dims + 1, part.points, seed).T
     if folded:
         uniform[0] *= 0.5
     weight = np.full(part.points, part.weight / part.points)

@@ -12,7 +12,6 @@ from dynafield.explorer.presets import PRESETS
 from dynafield.explorer.scripts import as_command, as_python
 from dynafield.explorer.setting import AXES, Setting, View, plain
 from dynafield.explorer.words import message
-from dynafield.problem.text import read_prior
 
 if TYPE_CHECKING:
     from dynafield.explorer.page import Page
@@ -75,7 +74,11 @@ class Widgets:
         self.link_widgets()
         self.words, self.state, self.rows = html("trouble"), html("status"), html("rows")
         self.axis = pn.widgets.Select(
-            name="fixed points along", options=list(AXES), css_classes=["axis"], margin=(0, 5), width=200
+            name="fixed points along",
+            options={title: name for name, title in AXES.items()},
+            css_classes=["axis"],
+            margin=(0, 5),
+            width=270,
         )
         self.time = pn.widgets.FloatSlider(
             name="time",
@@ -95,7 +98,7 @@ class Widgets:
 
     def when(self, widget: Any, do: Callable[[Any], Any]) -> None:
         """Call `do`, in the page's own turn, with every value the user gives a widget."""
-        act = self.page.later(do)
+        act = self.page.tab.later(do)
 
         def changed(event: Any) -> None:
             if not self.quiet:
@@ -110,7 +113,7 @@ class Widgets:
             name="preset", options=["", *PRESETS], css_classes=["preset"], sizing_mode="stretch_width"
         )
         self.when(self.preset, page.choose)
-        self.dials = {name: Dial(name, partial(page.change, name), page.later) for name in DIALS}
+        self.dials = {name: Dial(name, partial(page.change, name), page.tab.later) for name in DIALS}
         self.dials["sparsity"].moved = self.sparsity
         wide = dict(sizing_mode="stretch_width")
         self.prior = pn.widgets.TextInput(name="law of the targets", css_classes=["field-prior"], **wide)
@@ -135,14 +138,14 @@ class Widgets:
         self.stop = pn.widgets.Button(name="Stop", disabled=True, css_classes=["stop"])
         self.share = pn.indicators.Progress(value=0, max=100, visible=False, sizing_mode="stretch_width")
         self.training = html("training")
-        add, stop = self.page.later(self.page.add_networks), self.page.later(self.page.stop_networks)
+        add, stop = self.page.tab.later(self.page.add_networks), self.page.tab.later(self.page.stop_networks)
         self.add.on_click(lambda event: add(self.d.value, self.seeds.value))
         self.stop.on_click(lambda event: stop())
 
     def link_widgets(self) -> None:
         """Pins, link, Python, command and files."""
         self.keep = pn.widgets.Button(name="Pin this curve", css_classes=["keep"])
-        keep, clear = self.page.later(self.page.pin), self.page.later(self.page.clear)
+        keep, clear = self.page.tab.later(self.page.pin), self.page.tab.later(self.page.clear)
         self.clear = pn.widgets.Button(name="Clear pins", css_classes=["clear"])
         self.keep.on_click(lambda event: keep())
         self.clear.on_click(lambda event: clear())
@@ -206,8 +209,7 @@ class Widgets:
 
     def sparsity(self, text: str) -> None:
         """Another share of targets that are not zero, of the same kind of prior."""
-        name, _, rest = self.page.setting.prior.partition(":")
-        self.page.change("prior", f"{name}:{','.join([text.strip() or '?', *rest.split(',')[1:]])}")
+        self.page.change("prior", self.page.setting.with_sparsity(text))
 
     def show_setting(self, setting: Setting) -> None:
         """All controls at the values of a setting."""
@@ -215,10 +217,8 @@ class Widgets:
         self.quiet = True
         try:
             for name, dial in self.dials.items():
-                if name != "sparsity":
-                    dial.show(getattr(setting, name), texts[name])
-            p = getattr(read_prior(setting.prior, files=False), "p", None)
-            self.dials["sparsity"].show(p, "" if p is None else plain(float(p)))
+                value = getattr(setting, name)
+                dial.show(value, "" if value is None else plain(value))
             self.prior.value, self.step.value = setting.prior, texts.get("step", "")
             self.depth.end = max(self.depth.end, setting.depth)
             self.depth.value = setting.depth

@@ -1,11 +1,10 @@
 """One tab: its view, its widgets, and what it asks of the desks."""
 
 import dataclasses
-import time
 import uuid
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import panel as pn
@@ -16,27 +15,17 @@ from dynafield.explorer.layout import Widgets
 from dynafield.explorer.plots import PINS, CurvePlot, LawPlot, LimitPlot
 from dynafield.explorer.presets import PRESETS
 from dynafield.explorer.setting import MOST_PINS, Setting, View
+from dynafield.explorer.tab import GRACE, Desks, Tab
 from dynafield.explorer.words import message, numbers
 
-__all__ = ["Desks", "Page"]
+__all__ = ["Page"]
 
 REST = 350
 """Milliseconds without a change after which a curve is sharpened."""
-GRACE = 0.6
-"""Seconds that a preview may go on although the slider has moved."""
-OFTEN = 0.2
-"""Seconds between two words about progress."""
 PREVIEWS, PINNED, SHARP = 0, 1, 2
 """Ranks of work."""
 NONE = np.array([])
-
-
-class Desks(NamedTuple):
-    """Fixed points in milliseconds; curves; finite networks."""
-
-    quick: Desk
-    curves: Desk
-    networks: Desk
+STARTING = "starting: the first curve takes some seconds"
 
 
 @dataclasses.dataclass(eq=False)
@@ -46,40 +35,44 @@ class Pin:
     setting: Setting
     curve: dict[str, Any] | None = None
     networks: dict[str, Any] | None = None
-    name: str = dataclasses.field(default_factory=lambda: uuid.uuid4().hex)
+    kind: str = dataclasses.field(default_factory=lambda: f"pin {uuid.uuid4().hex}")
+    """Of the wishes that are made for it."""
 
 
 class Page:
     """The state of one tab. No other tab sees it; all it shares are the desks."""
 
     def __init__(self, desks: Desks, query: str, connected: Callable[[], bool]):
-        self.desks, self.connected = desks, connected
-        self.tab = uuid.uuid4().hex
-        self.document: Any = pn.state.curdoc
-        self.setting, self.pins, self.axis, self.at = Setting(), [], View().axis, View().at
+        self.desks, self.tab = desks, Tab(desks, pn.state.curdoc, connected)
+        self.pins: list[Pin] = []
         self.limits: dict[str, Any] | None = None
         self.curve: dict[str, Any] | None = None
         self.networks: dict[str, Any] | None = None
-        self.told = 0.0
         self.plots = CurvePlot(), LimitPlot(), LawPlot()
         self.widgets = Widgets(self, *(plot.figure for plot in self.plots))
-        view, trouble = View(), ""
+        self.first, self.trouble = View(), ""
         try:
-            view = View.read(query)
+            self.first = View.read(query)
         except InputError as error:
-            trouble = f"The link was not understood: {error}. This is the default view."
-        self.open(view, trouble)
+            self.trouble = f"The link was not understood: {error}. This is the default view."
+        self.setting, self.axis, self.at = self.first.setting, self.first.axis, self.first.at
+        self.widgets.show_setting(self.setting)
+        self.widgets.status(message(STARTING, "busy"))
+
+    def begin(self) -> None:
+        """The page is seen: compute what it shows."""
+        for desk in (self.desks.quick, self.desks.curves):
+            desk.start()  # beside the rules of the library, which are imported here
+        self.open(self.first, self.trouble)
 
     def open(self, view: View, trouble: str = "") -> None:
         """Show a view from the beginning."""
         self.setting, self.axis, self.at = view.setting, view.axis, view.at
-        self.desks.networks.forget(self.tab)
-        for pin in self.pins:
-            self.forget(pin)
+        self.tab.forget()
         self.pins = [Pin(setting) for setting in view.pins]
         self.curve = self.limits = self.networks = None
         for pin in self.pins:
-            self.compute(pin, f"pin {pin.name}", True)
+            self.compute(pin, True)
             if pin.setting.d is not None:
                 self.train(pin)
         self.draw_pins()
@@ -87,16 +80,6 @@ class Page:
         if self.setting.d is not None:
             self.train(self)
         self.widgets.trouble(message(trouble, "error"))
-
-    def forget(self, pin: Pin) -> None:
-        """Stop what is being computed for a pin."""
-        for desk in (self.desks.curves, self.desks.networks):
-            desk.forget(self.tab, f"pin {pin.name}")
-
-    def close(self) -> None:
-        """The tab is gone."""
-        for desk in self.desks:
-            desk.forget(self.tab)
 
     @property
     def view(self) -> View:
@@ -118,7 +101,7 @@ class Page:
             self.widgets.show_setting(self.setting)
             return
         old, self.setting = self.setting, new
-        self.desks.networks.forget(self.tab, "networks")
+        self.tab.forget("networks")
         self.networks = None
         moved = {key for key, text in new.texts().items() if old.texts().get(key) != text}
         still = {"t_max", "step", "tol"} | ({"alpha", "lam"} if self.axis == "tradeoff" else {self.axis})
@@ -155,14 +138,14 @@ class Page:
         pin = Pin(kept, self.curve, self.networks)
         self.pins.append(pin)
         if self.curve is None or self.curve["setting"].alone != kept.alone or self.curve["preview"]:
-            self.compute(pin, f"pin {pin.name}", False)
+            self.compute(pin, False)
         self.draw_pins()
         self.widgets.show_view(self.view)
 
     def clear(self) -> None:
         """Forget all pins."""
         for pin in self.pins:
-            self.forget(pin)
+            self.tab.forget(pin.kind)
         self.pins = []
         self.draw_pins()
         self.widgets.show_view(self.view)
@@ -182,7 +165,7 @@ class Page:
 
     def stop_networks(self) -> None:
         """End the training of the present networks, or take them away."""
-        self.desks.networks.forget(self.tab, "networks")
+        self.tab.forget("networks")
         self.setting, self.networks = self.setting.alone, None
         self.widgets.show_training(None, "")
         self.draw_networks()
@@ -192,7 +175,7 @@ class Page:
 
     def renew(self, line: bool) -> None:
         """Ask for everything that the setting determines; while that is computed, the widgets follow."""
-        self.ask(
+        self.tab.ask(
             self.desks.quick,
             "limits",
             "limits",
@@ -203,11 +186,11 @@ class Page:
         )
         if line:
             self.ask_line()
-        self.compute(self, "curve", True)
+        self.compute(self, True)
         self.widgets.show_setting(self.setting)
         self.widgets.show_training(None, "")
         self.draw_networks()
-        self.document.add_timeout_callback(partial(self.rest, self.setting), REST)
+        self.tab.after(REST, self.rest, self.setting)
 
     def rest(self, setting: Setting) -> None:
         """Bring address, scripts and files up to date once the setting has been at rest."""
@@ -216,7 +199,7 @@ class Page:
 
     def ask_line(self) -> None:
         """Ask for fixed points along the axis."""
-        wish = self.ask(
+        wish = self.tab.ask(
             self.desks.quick,
             "line",
             "along",
@@ -229,17 +212,17 @@ class Page:
         if self.desks.quick.new_code(wish):
             self.plots[1].wait("compiling: seconds, once")
 
-    def compute(self, whose: "Page | Pin", kind: str, preview: bool) -> None:
+    def compute(self, whose: "Page | Pin", preview: bool) -> None:
         """Ask for a curve."""
         setting, own = whose.setting.alone, whose is self
         rank = (PREVIEWS if preview else SHARP) + (0 if own else PINNED)
         desk = self.desks.curves
-        wish = self.ask(
+        wish = self.tab.ask(
             desk,
-            kind,
+            whose.kind if isinstance(whose, Pin) else "curve",
             "curve",
             (setting, preview),
-            partial(self.take_curve, whose, kind),
+            partial(self.take_curve, whose),
             self.no_curve if own else self.no_pin,
             rank,
             (preview, *setting.kind()),
@@ -252,9 +235,9 @@ class Page:
     def train(self, whose: "Page | Pin") -> None:
         """Ask for finite networks."""
         own = whose is self
-        wish = self.ask(
+        wish = self.tab.ask(
             self.desks.networks,
-            f"pin {whose.name}" if isinstance(whose, Pin) else "networks",
+            whose.kind if isinstance(whose, Pin) else "networks",
             "networks",
             (whose.setting,),
             partial(self.take_networks, whose),
@@ -264,56 +247,6 @@ class Page:
         if own:
             waiting = self.desks.networks.ahead(wish) > 1
             self.widgets.show_training(0.0, "waiting for other tabs" if waiting else "starting")
-
-    def ask(
-        self,
-        desk: Desk,
-        kind: str,
-        name: str,
-        arguments: tuple[Any, ...],
-        done: Callable,
-        failed: Callable,
-        rank: int = 0,
-        code: Any = None,
-        progress: Callable | None = None,
-        grace: float = GRACE,
-    ) -> Wish:
-        """Ask a desk; what it answers is shown in this tab's own turn."""
-        progressed = self.seldom(progress) if progress is not None else lambda share, words: None
-        wish = Wish(
-            self.tab,
-            kind,
-            name,
-            arguments,
-            self.later(done),
-            self.later(failed),
-            progressed,
-            rank,
-            code,
-            self.connected,
-            grace,
-        )
-        desk.ask(wish)
-        return wish
-
-    def later(self, function: Callable) -> Callable:
-        """The function, called in the page's own turn, in which alone pictures may change."""
-
-        def call(*arguments: Any) -> None:
-            if self.connected():
-                self.document.add_next_tick_callback(partial(function, *arguments))
-
-        return call
-
-    def seldom(self, function: Callable) -> Callable:
-        """The same, a few times a second."""
-
-        def call(share: float, words: str) -> None:
-            if time.monotonic() - self.told > OFTEN:
-                self.told = time.monotonic()
-                self.later(function)(share, words)
-
-        return call
 
     # what the desks answer
 
@@ -327,7 +260,7 @@ class Page:
         self.limits = None
         self.widgets.trouble(message(text, "error"))
 
-    def take_curve(self, whose: "Page | Pin", kind: str, found: dict[str, Any]) -> None:
+    def take_curve(self, whose: "Page | Pin", found: dict[str, Any]) -> None:
         """A curve has come; it is sharpened once the setting has been at rest."""
         if isinstance(whose, Pin):
             if whose not in self.pins:
@@ -335,7 +268,7 @@ class Page:
             whose.curve = found
             self.draw_pins()
             if found["preview"]:
-                self.compute(whose, kind, False)
+                self.compute(whose, False)
             return
         self.curve = found
         self.plots[0].show_curve(found)
@@ -348,7 +281,7 @@ class Page:
             self.widgets.status(
                 message(f"preview: test error within about {wide:.2g}; sharpens at rest", "busy")
             )
-            self.document.add_timeout_callback(partial(self.sharpen, found["setting"]), REST)
+            self.tab.after(REST, self.sharpen, found["setting"])
         else:
             how = f"{found['replicas']} samples of {found['points']} paths, {found['nodes']} times"
             words = f"solved: test error within {wide:.2g} at all times ({how}, {found['seconds']:.2g} s)"
@@ -358,7 +291,7 @@ class Page:
         """The whole accuracy, if this is still the setting."""
         present = self.curve is not None and self.curve["setting"] == setting and self.curve["preview"]
         if setting == self.setting.alone and present:
-            self.compute(self, "curve", False)
+            self.compute(self, False)
 
     def no_curve(self, text: str) -> None:
         """No curve: the reason, and an empty picture."""
@@ -392,7 +325,7 @@ class Page:
     def show_waiting(self, desk: Desk, wish: Wish, preview: bool) -> None:
         """Say why nothing has come yet, if that will take a while."""
         if not desk.ready:
-            self.widgets.status(message("starting: the first curve takes some seconds", "busy"))
+            self.widgets.status(message(STARTING, "busy"))
         elif desk.new_code(wish):
             words = "compiling for this kind of problem (depth, number of atoms, trainer): seconds, once"
             self.widgets.status(message(words, "busy"))

@@ -6,20 +6,13 @@ import numpy as np
 from bokeh.models import ColumnDataSource, CustomJSTickFormatter, LabelSet, Range1d
 from bokeh.plotting import figure
 
-from dynafield.explorer.setting import Setting
+from dynafield.explorer.setting import AXES, Setting
 from dynafield.figures.style import COLOURS, DEPTH, SHADES
 
 __all__ = ["CurvePlot", "LawPlot", "LimitPlot"]
 
 TEST, TRAIN = COLOURS[0], COLOURS[1]
 PINS = (COLOURS[2], COLOURS[3], COLOURS[4], COLOURS[5], COLOURS[6], "#7f7f7f")
-TITLES = {
-    "tradeoff": "convergence rate γ (no weight decay)",
-    "alpha": "initial scale α",
-    "lam": "weight decay λ",
-    "delta": "samples per dimension δ",
-    "sigma": "label noise σ",
-}
 ERRORS = ("t", "test_error", "test_error_sd", "train_error", "train_error_sd")
 TOOLS = "pan,box_zoom,wheel_zoom,reset,save"
 
@@ -269,7 +262,7 @@ class LimitPlot:
             x, y = self.line.data["x"], self.line.data["y"]
             reach(self.figure.x_range, float(np.min(x)) / 1.3, float(np.max(x)) * 1.3)
             reach(self.figure.y_range, half_decade(np.min(y), np.floor), half_decade(np.max(y), np.ceil))
-        self.figure.xaxis[0].axis_label = TITLES[found["axis"]]
+        self.figure.xaxis[0].axis_label = AXES[found["axis"]]
 
     def show_point(self, setting: Setting, axis: str, found: dict[str, Any]) -> None:
         """The present setting, if it has such a point."""

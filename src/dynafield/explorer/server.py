@@ -5,7 +5,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from dynafield.errors import InputError
-from dynafield.explorer.desk import Desk
+from dynafield.explorer.desk import Desk, Wish
+from dynafield.explorer.setting import Setting
 
 __all__ = ["LOOPBACK", "explore", "open_desks"]
 
@@ -15,7 +16,7 @@ JOBS = "dynafield.explorer.jobs"
 
 
 def open_desks() -> tuple[Desk, Desk, Desk]:
-    """The processes behind the page; they start with the first tab, which has the machine to itself."""
+    """The processes behind the page; each starts with the first wish."""
     return Desk(JOBS, threads=3, niceness=4), Desk(JOBS, niceness=8), Desk(JOBS, niceness=12)
 
 
@@ -27,11 +28,17 @@ def explore(
         said(f"warning: everybody who can reach {address}:{port} will be able to compute on this machine")
     port = free(address, port)
     opened = open_desks()
+    warm(opened[0])
     try:
         serve(opened, port, open_browser, address, said)
     finally:
         for desk in opened:
             desk.close()
+
+
+def warm(quick: Desk) -> None:
+    """Compile what the first tab will ask for, while the libraries of the page are imported."""
+    quick.ask(Wish("server", "limits", "limits", (Setting(),), lambda found: None, lambda text: None))
 
 
 def free(address: str, port: int) -> int:
@@ -73,7 +80,8 @@ def serve(opened: Any, port: int, open_browser: bool, address: str, said: Any) -
     import panel as pn
 
     from dynafield.explorer.files import file_handlers
-    from dynafield.explorer.page import Desks, Page
+    from dynafield.explorer.page import Page
+    from dynafield.explorer.tab import Desks
 
     desks = Desks(*opened)
     pn.extension(notifications=False)
@@ -81,9 +89,10 @@ def serve(opened: Any, port: int, open_browser: bool, address: str, said: Any) -
     def tab() -> Any:
         document: Any = pn.state.curdoc
         life = Life(document.session_context)
-        pn.state.onload(life.begin)
         page = Page(desks, asked(pn.state.session_args), life)
-        pn.state.on_session_destroyed(lambda context: page.close())
+        pn.state.onload(life.begin)
+        pn.state.onload(page.begin)
+        pn.state.on_session_destroyed(lambda context: page.tab.forget())
         return page.widgets.view
 
     names = {address, *(LOOPBACK if address in (*LOOPBACK, EVERYWHERE) else ())}

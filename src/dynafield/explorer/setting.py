@@ -1,37 +1,42 @@
 """What a tab shows: the numbers of one problem, and a view of several, each with its text in a link.
 
-Everything that comes from a link or a field of the page passes through here and is refused by the library's
-own checks; nothing is evaluated and no file is read.
+Everything that comes from a link or a field of the page passes through `Setting.changed`, where `rules` read
+and check it; nothing is evaluated and no file is read.
 """
 
 import dataclasses
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode
-
-import numpy as np
 
 from dynafield.errors import InputError
 from dynafield.figures.style import SYMBOLS
-from dynafield.problem.checks import integer, one_real
-from dynafield.problem.networks import DiagonalNetwork
-from dynafield.problem.task import Task
-from dynafield.problem.text import number, read_prior, read_trainer
+
+if TYPE_CHECKING:
+    from dynafield.problem.networks import DiagonalNetwork
+    from dynafield.problem.task import Task
 
 __all__ = ["AXES", "MOST_PINS", "Setting", "View"]
 
-AXES = ("tradeoff", "alpha", "lam", "delta", "sigma")
+AXES = {
+    "tradeoff": "convergence rate γ (no weight decay)",
+    "alpha": "initial scale α",
+    "lam": "weight decay λ",
+    "delta": "samples per dimension δ",
+    "sigma": "label noise σ",
+}
 """What the panel of fixed points may run over."""
 MOST_PINS = 6
 """Curves kept for comparison at most, so that a page stays bounded."""
-DEEPEST = 10
-"""Layers at most."""
-MOST_STEPS = 400
-"""Steps of a discrete trainer at most."""
-LARGEST = 1e7
-"""Entries of a data matrix at most."""
-LONGEST = 400
-"""Characters of the text of a prior at most."""
+SPARSE = ("bernoulli", "gauss-bernoulli")
+"""Priors with a share of targets that are not zero."""
+
+
+def rules() -> Any:
+    """The rules of the library, which take a second to import: the first page is shown without them."""
+    from dynafield.explorer import rules as found
+
+    return found
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,40 +55,41 @@ class Setting:
     d: int | None = None
     seeds: int = 10
 
-    def __post_init__(self):
-        if len(self.prior) > LONGEST:
-            raise InputError(f"prior must have at most {LONGEST} characters, got {len(self.prior)}")
-        trainer = self.trainer
-        integer("depth", self.net.depth, 2, DEEPEST)
-        if self.task.prior.second_moment + self.task.sigma == 0:
-            raise InputError("task must have targets or noise: with ρ² + σ² = 0 nothing is learnt")
-        end = one_real("t_max", self.t_max, lambda x: (x > 0) & (x <= 1e6), "one number > 0, at most 1e6")
-        one_real("tol", self.tol, lambda x: (x >= 1e-4) & (x <= 0.1), "one number from 1e-4 to 0.1")
-        if self.step is not None:
-            steps = int(trainer.number("t_max", np.array([end]))[0])
-            if steps > MOST_STEPS:
-                raise InputError(f"t_max must be at most {MOST_STEPS} steps on this page, got {steps}")
-        if self.d is not None:
-            d = integer("d", self.d, 10, 5000)
-            integer("seeds", self.seeds, 1, 50)
-            if self.delta * d * d > LARGEST:
-                most = int(np.sqrt(LARGEST / self.delta))
-                raise InputError(f"d must be at most {most} on this page for delta={self.delta:g}, got {d}")
+    def checked(self) -> "Setting":
+        """The setting itself, or InputError where the library or the page refuses it."""
+        rules().check(self)
+        return self
 
     @cached_property
-    def task(self) -> Task:
+    def task(self) -> "Task":
         """Its task."""
-        return Task(self.delta, self.sigma, read_prior(self.prior, files=False))
+        return rules().task_of(self)
 
     @cached_property
-    def net(self) -> DiagonalNetwork:
+    def net(self) -> "DiagonalNetwork":
         """Its network."""
-        return DiagonalNetwork(self.alpha, self.lam, self.depth)
+        return rules().network_of(self)
 
     @cached_property
     def trainer(self) -> Any:
         """Its trainer."""
-        return read_trainer(self.step, None, None)
+        return rules().trainer_of(self)
+
+    @property
+    def sparsity(self) -> float | None:
+        """The share of targets that are not zero, for priors that have one."""
+        name, numbers = self.prior_parts()
+        return float(numbers[0]) if name in SPARSE else None
+
+    def with_sparsity(self, text: str) -> str:
+        """Text of the prior with another share."""
+        name, numbers = self.prior_parts()
+        return f"{name}:{','.join([text.strip() or '?', *numbers[1:]])}"
+
+    def prior_parts(self) -> tuple[str, list[str]]:
+        """Its name and its numbers."""
+        name, _, numbers = self.prior.partition(":")
+        return name, [text for text in numbers.split(",") if text]
 
     @property
     def alone(self) -> "Setting":
@@ -103,8 +109,8 @@ class Setting:
         for name, text in texts.items():
             if name not in KINDS:
                 raise InputError(f"a link may set {', '.join(KINDS)}, got {name!r}")
-            values[name] = read(name, text.strip())
-        return dataclasses.replace(self, **values)
+            values[name] = rules().read(name, text.strip())
+        return dataclasses.replace(self, **values).checked()
 
     def query(self) -> str:
         """The setting as the query of a link."""
@@ -112,8 +118,8 @@ class Setting:
 
     def kind(self) -> tuple[Any, ...]:
         """What compiled code depends on: settings of one kind share it."""
-        parts = len(self.task.prior.components.weight)
-        return (self.depth, parts, self.lam > 0, self.delta > 1, self.step is not None)
+        atoms = len(self.task.prior.components.weight)
+        return (self.depth, atoms, self.lam > 0, self.delta > 1, self.step is not None)
 
     def label(self, than: "Setting | None" = None) -> str:
         """The numbers, or those that differ from another setting."""
@@ -134,20 +140,6 @@ def plain(value: float | int | str) -> str:
         return str(value)
     short = f"{value:g}"
     return short if float(short) == value else repr(value)
-
-
-def read(name: str, text: str) -> Any:
-    """The value of a field from its text."""
-    if name == "prior":
-        return text
-    if name in ("step", "d") and text == "":
-        return None
-    value = number(name, text)
-    if name in ("depth", "d", "seeds"):
-        if value != np.floor(value) or not np.isfinite(value):
-            raise InputError(f"{name} must be a whole number, got {text!r}")
-        return int(value)
-    return value
 
 
 def parts(query: str) -> list[tuple[str, str]]:
@@ -171,7 +163,7 @@ class View(NamedTuple):
 
     setting: Setting = Setting()
     pins: tuple[Setting, ...] = ()
-    axis: str = AXES[0]
+    axis: str = "tradeoff"
     at: float = 1.0
     """Time of the histogram as a share of the logarithmic axis."""
 
@@ -183,14 +175,15 @@ class View(NamedTuple):
     @classmethod
     def read(cls, query: str) -> "View":
         """The view that a link describes, or InputError saying what is wrong with it."""
+        if not query:
+            return cls()
         pairs = parts(query)
         own = [(name, text) for name, text in pairs if name not in ("pin", "axis", "at")]
         pins = [alone(parts(text)) for name, text in pairs if name == "pin"]
         if len(pins) > MOST_PINS:
             raise InputError(f"a link may have at most {MOST_PINS} pins, got {len(pins)}")
-        axis = dict(pairs).get("axis", AXES[0])
+        axis = dict(pairs).get("axis", cls().axis)
         if axis not in AXES:
             raise InputError(f"axis must be one of {', '.join(AXES)}, got {axis!r}")
-        at = number("at", dict(pairs).get("at", "1"))
-        one_real("at", at, lambda x: (x >= 0) & (x <= 1), "one number from 0 to 1")
+        at = rules().read_share("at", dict(pairs).get("at", "1"))
         return cls(alone(own), tuple(pins), axis, at)

@@ -9,9 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
-from scipy.stats import qmc
 
-from dynafield.numerics.normals import normals_of, whitened
+from dynafield.numerics.normals import normals_of, sobol, whitened
 from dynafield.problem.flows import MEASURES, Datum, Flow
 from dynafield.problem.task import Task
 from dynafield.problem.trainers import DIVERGED, SGD, GradientFlow, Steps, Trainer
@@ -193,8 +192,7 @@ def descend(
 def fresh_normals(flow: Flow) -> Float[np.ndarray, "m k"]:
     """Normals of fresh data, with exact first and second moments: f, f*, ξ and what z takes."""
     dims = flow.outputs + 2 + flow.own.normals
-    points = qmc.Sobol(dims, rng=np.random.default_rng(0)).random(FRESH)
-    return whitened(normals_of(points).T).T
+    return whitened(normals_of(sobol(dims, FRESH, 0)).T).T
 
 
 def take(
