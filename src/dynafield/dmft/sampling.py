@@ -91,7 +91,7 @@ def draw(parts: list[Stratum], dims: int, seed: tuple[int, ...], fold: bool = Tr
 
 def one(part: Stratum, dims: int, seed: tuple[int, ...], folded: bool) -> Sample:
     """The points of one stratum, or of half of it."""
-    uniform = sobol(dims if part.constant else dims + 1, part.points, seed).T
+    uniform = sobol(dims if part.constant else dims + 1, part.points, seed)
     if folded:
         uniform[0] *= 0.5
     weight = np.full(part.points, part.weight / part.points)

@@ -253,7 +253,7 @@ class Widgets:
         finally:
             self.quiet = False
 
-    def show_time(self, moment: float | None, at: float) -> None:
+    def show_time(self, moment: float | None) -> None:
         """The time of the histogram."""
         self.time.name = "time of w(t)" if moment is None else f"law of w(t) at t = {moment:.3g}"
 

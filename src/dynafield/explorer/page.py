@@ -22,6 +22,8 @@ __all__ = ["Page"]
 
 REST = 350
 """Milliseconds without a change after which a curve is sharpened."""
+LONGER = 1000
+"""Milliseconds after which address, scripts and files follow: the browser lays the page out anew for them."""
 PREVIEWS, PINNED, SHARP = 0, 1, 2
 """Ranks of work."""
 NONE = np.array([])
@@ -190,7 +192,7 @@ class Page:
         self.widgets.show_setting(self.setting)
         self.widgets.show_training(None, "")
         self.draw_networks()
-        self.tab.after(REST, self.rest, self.setting)
+        self.tab.after(LONGER, self.rest, self.setting)
 
     def rest(self, setting: Setting) -> None:
         """Bring address, scripts and files up to date once the setting has been at rest."""
@@ -352,7 +354,7 @@ class Page:
     def draw_law(self) -> None:
         """The law of the weights at the chosen time."""
         moment = self.plots[2].show(self.curve, self.at)
-        self.widgets.show_time(moment, self.at)
+        self.widgets.show_time(moment)
 
     def draw_pins(self) -> None:
         """Pinned curves that are known."""

@@ -192,7 +192,7 @@ def descend(
 def fresh_normals(flow: Flow) -> Float[np.ndarray, "m k"]:
     """Normals of fresh data, with exact first and second moments: f, f*, ξ and what z takes."""
     dims = flow.outputs + 2 + flow.own.normals
-    return whitened(normals_of(sobol(dims, FRESH, 0)).T).T
+    return whitened(normals_of(sobol(dims, FRESH, 0))).T
 
 
 def take(
