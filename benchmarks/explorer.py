@@ -82,7 +82,8 @@ def ready(page):
     page.wait_for_selector(".preset select", timeout=300_000)
     page.evaluate(WATCH)
     done = "/solved/.test(window.said('.status')) && /rate/.test(window.said('.rows'))"
-    page.wait_for_function(done + " && !/compiling/.test(window.title())", timeout=300_000)
+    done += " && !/compiling/.test(window.title())"
+    page.wait_for_function(done, timeout=300_000, polling=200)  # frames are rare behind other tabs
 
 
 def moves(page, count, rng):
@@ -135,7 +136,8 @@ def section():
 `python -m benchmarks.run explorer`, in headless Chromium on the same machine. From the start of `dynafield
 explore` to the first page delivered {delivered:.1f} s, to its controls seen {seen:.1f} s (medians of {STARTS}; the aim
 was 3 s: what remains are imports of Panel and Bokeh and the work of the browser, on the same two cores). From a move
-of the slider of α (δ = ½, λ = 0, T = 100) to the new fixed point in the table and to the preview of the curve, median of 20 and (ninth decile); memory of server and processes:
+of the slider of α (δ = ½, λ = 0, T = 100) to the new fixed point in the table and to the preview of the
+curve, median of 20 and (ninth decile); memory of server and processes:
 
 | tab | fixed point, rate, phases | preview | memory |
 |---|---|---|---|
