@@ -10,6 +10,8 @@ import pytest
 
 DOCS = Path(__file__).parent.parent / "docs"
 SCRIPTS = sorted((DOCS / "gallery").glob("*.py"))
+LONG = ("double_descent", "theory_over_simulation", "training_in_steps")
+RUN = [pytest.param(s, marks=pytest.mark.slow) if s.stem in LONG else s for s in SCRIPTS]
 
 
 def test_page_and_scripts_agree():
@@ -30,7 +32,7 @@ def test_script_is_short_and_says_what_one_sees(script):
     assert "savefig" not in text
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+@pytest.mark.parametrize("script", RUN, ids=lambda script: script.stem)
 def test_script_draws_one_labelled_figure(script, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     plt.close("all")

@@ -61,8 +61,8 @@ def test_ridge_regression_at_long_times():
 @pytest.mark.parametrize(
     ("sides", "trainer"),
     [
-        pytest.param("closed", df.GradientFlow(), marks=pytest.mark.slow),
-        ("sampled", df.GradientFlow()),
+        ("closed", df.GradientFlow()),
+        pytest.param("sampled", df.GradientFlow(), marks=pytest.mark.slow),
         pytest.param("closed", df.HeavyBall(0.25, 0.5), marks=pytest.mark.slow),
         pytest.param("sampled", df.HeavyBall(0.25, 0.5), marks=pytest.mark.slow),
     ],
@@ -120,6 +120,7 @@ def test_truncation_that_is_felt_agrees_with_the_specialized_solver():
         assert np.max(np.abs(getattr(loose, name) - getattr(special, name))) > 2e-2 * 0.11
 
 
+@pytest.mark.slow
 def test_stein_and_differentiation_agree():
     """The response to the teacher by either way, for labels that can be differentiated."""
 
@@ -173,6 +174,7 @@ def test_labels_that_jump_need_no_sampled_data_if_the_loss_is_squared():
     assert closed.test_error[-1] < 0.35 < closed.test_error[0]
 
 
+@pytest.mark.slow
 def test_channels_do_not_mix_unless_told_to():
     """Two copies of linear regression, the second twice as fast."""
     pair = df.Flow(
@@ -220,6 +222,7 @@ def test_no_teacher_and_a_random_start():
     assert np.all(curves.overlap == 0)
 
 
+@pytest.mark.slow
 def test_a_flow_that_blows_up_says_when():
     flow = df.Flow(
         w=lambda theta: theta, ell=lambda f, datum: f - datum.f_star, p=lambda g, theta: theta**2, theta0=1.0

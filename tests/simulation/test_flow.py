@@ -135,7 +135,12 @@ def test_truncation_is_silent_inside_and_felt_outside(sparse):
 
 
 @pytest.mark.parametrize(
-    ("net", "end"), [(NET(0.5), 300.0), (NET(0.7, 0.0, 3), 300.0), (NET(3.0, 0.2), 300.0)]
+    ("net", "end"),
+    [
+        (NET(0.5), 300.0),
+        pytest.param(NET(0.7, 0.0, 3), 300.0, marks=pytest.mark.slow),
+        pytest.param(NET(3.0, 0.2), 300.0, marks=pytest.mark.slow),
+    ],
 )
 def test_training_ends_where_the_theory_says(sparse, net, end):
     """Test error at d = 400 within 4 standard errors of 12 runs (a chance of 1e-4, at a fixed seed)."""

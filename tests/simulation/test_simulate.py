@@ -255,6 +255,7 @@ def test_memory_does_not_grow_with_the_number_of_steps(sparse):
     assert peak(0.01) < 1.1 * peak(0.1)
 
 
+@pytest.mark.slow
 def test_ctrl_c_with_processes_leaves_finished_runs(tmp_path):
     """Run 0 takes for ever; the others are done when the interruption comes."""
     script = tmp_path / "script.py"

@@ -58,6 +58,22 @@ def words(figure):
     return [text.get_text() for ax in figure.axes if ax.get_legend() for text in ax.get_legend().get_texts()]
 
 
+def test_one_figure_with_data_and_report(tmp_path):
+    done = reproduce(tmp_path, "rates-theory")
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {
+        "rates-theory.png", "rates-theory.pdf", "data", "report.html", "claims.json", "setting.json",
+    }  # fmt: skip
+    CHECKS["rates-theory"](read(tmp_path)["rates-theory"], QUICK)
+    claims = json.loads((tmp_path / "claims.json").read_text())
+    assert claims
+    page = (tmp_path / "report.html").read_text()
+    assert page.count('class="holds"') + page.count('class="fails"') == len(claims)
+    assert "report.html" in done.stdout
+    assert "1 of 1 experiments are there already" in reproduce(tmp_path, "rates-theory").stderr
+
+
+@pytest.mark.slow
 def test_three_figures_with_data_and_report(three):
     folder, done = three
     names = {path.name for path in folder.iterdir()}
@@ -79,12 +95,14 @@ def test_three_figures_with_data_and_report(three):
     }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rates-theory", "fixed-point-ridgeless", "small-init"])
 def test_data_are_what_the_engines_say(three, name):
     check = small_init_curves if name == "small-init" else CHECKS[name]
     check(read(three[0])[name], QUICK)
 
 
+@pytest.mark.slow
 def test_a_second_call_computes_nothing_and_redraw_needs_no_more(three):
     folder, _ = three
     before = {path: path.stat().st_mtime_ns for path in (folder / "data").iterdir()}
@@ -97,6 +115,7 @@ def test_a_second_call_computes_nothing_and_redraw_needs_no_more(three):
     assert before == {path: path.stat().st_mtime_ns for path in (folder / "data").iterdir()}
 
 
+@pytest.mark.slow
 def test_what_is_asked_otherwise_is_not_taken_for_done(three, tmp_path):
     folder, _ = three
     assert experiments.kept(folder, "small-init", Setting(QUICK)) is not None
@@ -133,6 +152,7 @@ def test_the_out_folder_must_be_one(tmp_path, capsys):
     assert "out must be a folder" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_structure_of_three_figures(three):
     data = read(three[0])
     theory, over, descent = (drawing.draw(data) for drawing in named(list(THREE)))
@@ -162,6 +182,7 @@ def changed(data, name, **changes):
     return data | {name: one}
 
 
+@pytest.mark.slow
 def test_verdicts_follow_the_data(three):
     data = read(three[0])
 
@@ -188,6 +209,7 @@ def test_verdicts_follow_the_data(three):
     assert slow >= {("DMFT equations", PAPER), ("Descent time", PAPER)}
 
 
+@pytest.mark.slow
 def test_red_where_a_claim_fails(three):
     page = (three[0] / "report.html").read_text()
     rows = re.findall(r'<tr class="(holds|fails)">(.*?)</tr>', page, flags=re.S)
@@ -269,12 +291,14 @@ def test_bounds_are_kept_by_right_theories():
     assert abs(failed - 40) < 4 * np.sqrt(40)
 
 
+@pytest.mark.slow
 def test_folders_are_of_one_kind(three, capsys):
     command = ["reproduce", "descent", "--full", "--out", str(three[0])]
     assert main.guarded(lambda: main.app(command, standalone_mode=False)) == 2
     assert "another kind (quick, luad, seed 0)" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_pictures_of_replaced_data_go(three, tmp_path):
     """A picture whose data are to be computed anew is not left to be taken for theirs."""
     (tmp_path / "data").mkdir()

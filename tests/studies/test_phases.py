@@ -186,6 +186,7 @@ def test_small_decay_is_felt_at_its_own_time(sparse):
         assert late > 0.1
 
 
+@pytest.mark.slow
 def test_regime_map(sparse, tmp_path):
     plane = df.regime_map(sparse, [0.01, 0.5, 10.0], [0.0, 0.5], t_max=10.0)
     assert plane.stage.tolist() == [["descent", "descent"], ["crossover"] * 2, ["plateau", "grokking"]]

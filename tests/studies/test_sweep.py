@@ -233,7 +233,7 @@ def killed_and_resumed(tmp_path, kills, seed):
         return files.read(out / "result.nc"), count
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [1, pytest.param(20, marks=pytest.mark.slow)])
 def test_killed_at_any_moment_it_ends_with_the_same_data(tmp_path, kills):
     found, count = killed_and_resumed(tmp_path, kills, seed=kills)
     assert count == kills

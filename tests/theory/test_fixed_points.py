@@ -49,6 +49,7 @@ def test_weak_decay_with_enough_data_is_least_squares():
     assert gaps[1] / gaps[0] == pytest.approx(0.1, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_weak_decay_meets_small_scale():
     """δ < 1: λ → 0 of the lasso and α → 0 of interpolation are both basis pursuit."""
     task = df.Task(0.5, 0.1, df.Bernoulli(0.1))
@@ -103,7 +104,7 @@ def test_the_whole_double_range_of_scale_and_depth(alpha, depth):
             df.convergence_rate(task, NET(alpha, depth=depth))
 
 
-@pytest.mark.parametrize(("alpha", "depth"), [(1e3, 50), (3.0, 200)])
+@pytest.mark.parametrize(("alpha", "depth"), [(1e3, 50), pytest.param(3.0, 200, marks=pytest.mark.slow)])
 def test_huge_slopes_are_ridge_regression(alpha, depth):
     task = df.Task(0.5, 0.1, df.Bernoulli(0.1))
     net = NET(alpha, depth=depth)
@@ -116,7 +117,7 @@ LAWS = [
     (df.Task(0.5, 0.1, df.Bernoulli(0.1)), NET(0.5, 0.1)),
     (df.Task(2.0, 0.3, df.GaussBernoulli(0.3)), NET(0.5)),
     (df.Task(0.5, 0.1, df.Discrete([-1, 0, 2], [0.2, 0.5, 0.3])), NET(0.3)),
-    (df.Task(0.4, 0.2, df.Gaussian(1.0)), NET(0.6, depth=4)),
+    pytest.param(df.Task(0.4, 0.2, df.Gaussian(1.0)), NET(0.6, depth=4), marks=pytest.mark.slow),
 ]
 
 
@@ -201,6 +202,7 @@ def test_gradients_agree_with_finite_differences(where, prior):
         assert float(slope) == pytest.approx((ahead - behind) / (2 * step), rel=1e-5, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_gradients_flow_through_batches_jit_and_vmap(sparse):
     def total(alphas):
         return jnp.sum(df.fixed_point(sparse, NET(alphas)).test_error)
@@ -245,7 +247,12 @@ def test_derivatives_that_would_be_wrong_are_refused_or_nan(sparse):
 
 
 @pytest.mark.parametrize(
-    "prior", [df.GaussBernoulli(0.15, 1.5), df.Discrete([1e-3, 1.0], [0.9, 0.1])], ids=str
+    "prior",
+    [
+        df.GaussBernoulli(0.15, 1.5),
+        pytest.param(df.Discrete([1e-3, 1.0], [0.9, 0.1]), marks=pytest.mark.slow),
+    ],
+    ids=str,
 )
 def test_the_search_never_fails_in_the_range(prior):
     """Found by review: one problem in a few hundred once locked its bracket on nothing."""

@@ -135,6 +135,7 @@ def test_deep_search_ends_at_a_power_of_alpha(depth):
     assert abs(late[1]) < 1.5
 
 
+@pytest.mark.slow
 def test_curves_average_over_the_prior_and_agree_with_the_solver():
     t = np.array([1.0, 5.0, 20.0])
     net = df.DiagonalNetwork(0.3, 0.1)

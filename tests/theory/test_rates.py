@@ -42,6 +42,7 @@ def test_defining_equations_hold(sparse):
     assert rate.gamma == pytest.approx((rate.A - 0.5) * rate.u / 0.5, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_the_jump_at_no_noise():
     """w* = 1, α = .1, δ = 2: .0858 without noise, .00495 with any."""
     task = df.Task(2.0, np.array([0.0, 1e-3, 0.01, 0.15]), df.Bernoulli(1.0))
@@ -54,6 +55,7 @@ def test_the_jump_at_no_noise():
     assert np.all(np.diff(gamma[1:]) < 0)
 
 
+@pytest.mark.slow
 def test_rates_are_continuous_across_the_pinch():
     """As σ grows the smallest slopes come into reach: no step where the formula changes."""
     sigma = np.geomspace(0.05, 0.4, 400)
@@ -143,6 +145,7 @@ def test_pinched_gradient():
     assert rate.dgamma_dalpha == pytest.approx((ahead - behind) / (2 * step), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_rate_increases_with_alpha():
     for delta in (0.5, 2.0):
         rate = df.convergence_rate(df.Task(delta, 0.1, df.Bernoulli(0.1)), NET(np.geomspace(1e-4, 10, 40)))

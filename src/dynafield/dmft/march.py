@@ -227,7 +227,7 @@ class March:
         if self.nodes + self.stages > self.largest:
             raise SolveError(
                 f"more than {self.largest} nodes of time are needed beyond t={self.time:.6g}: "
-                "take a larger tol, or a smaller t_max"
+                "take a larger tol (or rtol, or none), or a smaller t_max"
             )
         larger = min(room(self.nodes + self.stages), self.largest)
         needs = sum(member.bytes(larger) for member in self.members)

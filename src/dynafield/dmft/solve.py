@@ -84,7 +84,8 @@ def solve(
 def show(bar: Progress, order: Order, march: March, number: int, points: int) -> None:
     """Round, time, blocks and points, in the bar; each round counts half of what is left."""
     share = order.time.share(march.time, order.t_max)
-    done = f"{len(march.edges) - 1} {order.time.part}"
+    count = len(march.edges) - 1
+    done = f"{count} {order.time.part if count != 1 else order.time.part.removesuffix('s')}"
     bar.show(1 - 0.5 ** (number + share), f"t = {march.time:.4g}, {done}, {points} points per replica")
 
 

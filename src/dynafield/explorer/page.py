@@ -81,6 +81,7 @@ class Page:
         self.renew(line=True)
         if self.setting.d is not None:
             self.train(self)
+        self.widgets.show_view(self.view)
         self.widgets.trouble(message(trouble, "error"))
 
     @property
