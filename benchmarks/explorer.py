@@ -83,7 +83,9 @@ def ready(page):
     page.evaluate(WATCH)
     done = "/solved/.test(window.said('.status')) && /rate/.test(window.said('.rows'))"
     done += " && !/compiling/.test(window.title())"
-    page.wait_for_function(done, timeout=300_000, polling=200)  # frames are rare behind other tabs
+    page.wait_for_function(
+        done, timeout=300_000, polling=200
+    )  # not by frames, which a hidden tab has none of
 
 
 def moves(page, count, rng):

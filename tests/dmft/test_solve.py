@@ -304,9 +304,12 @@ def test_many_atoms_keep_their_values():
 
 
 def test_a_preview_is_within_its_error_bars():
-    """Two replicas scatter by chance: of 120 values, at most a tenth beyond two errors (5 % are expected)."""
+    """Two replicas scatter by chance: of 120 values, at most a tenth beyond two errors (5 % are expected).
+
+    The farthest is 1.7 errors away: bars of half or twice their size would be noticed.
+    """
     t = np.geomspace(0.1, 20.0, 30)
-    far, bars = [], []
+    away = []
     for alpha, delta in ((0.5, 0.5), (0.02, 2.0)):
         problem = df.Task(delta, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(alpha)
         fast = df.solve(*problem, 20.0, tol=0.05, preview=True)
@@ -315,10 +318,9 @@ def test_a_preview_is_within_its_error_bars():
         seen = fast.at(t)
         for name in ("train_error", "test_error"):
             gap = np.abs(getattr(seen, name) - getattr(exact, name))
-            bars.append(getattr(seen, f"{name}_se") / UNIT)
-            far.append(gap > 2 * np.hypot(getattr(seen, f"{name}_se"), getattr(exact, f"{name}_se")))
-    assert np.mean(far) <= 0.1
-    assert np.median(bars) < 0.01, "a bar that holds everything says nothing"
+            away.append(gap / np.hypot(getattr(seen, f"{name}_se"), getattr(exact, f"{name}_se")))
+    assert np.mean(np.array(away) > 2) <= 0.1
+    assert 1 < np.max(away) < 3
 
 
 def test_progress_is_told_to_a_function_that_may_stop_it(sparse):

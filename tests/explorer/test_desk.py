@@ -62,13 +62,19 @@ def test_only_the_newest_wish_is_carried_out(desk):
     assert tab.said.empty()
 
 
-def test_a_wish_in_its_time_of_grace_is_finished(desk):
+def in_grace(desk, seconds):
+    """A tab that has asked for something new while long work of its own, in its time of grace, goes on."""
     tab = Tab(desk)
     tab.ask("echo", 0)
     tab.hear()
-    tab.ask("long", 0.3, grace=20.0)
+    tab.ask("long", seconds, grace=20.0)
     until(lambda: desk.running)
     tab.ask("echo", 1)
+    return tab
+
+
+def test_a_wish_in_its_time_of_grace_is_finished(desk):
+    tab = in_grace(desk, 0.3)
     assert [tab.hear(), tab.hear()] == [("done", "finished"), ("done", 1)]
 
 
@@ -154,12 +160,7 @@ def test_a_tab_that_cannot_be_told_does_not_stop_the_others(desk):
 def test_an_older_answer_never_follows_a_newer_one():
     desk = Desk("tests.explorer.slow_jobs", threads=2)
     try:
-        tab = Tab(desk)
-        tab.ask("echo", 0)
-        tab.hear()
-        tab.ask("long", 0.5, grace=20.0)
-        until(lambda: desk.running)
-        tab.ask("echo", 1)
+        tab = in_grace(desk, 0.5)
         assert tab.hear() == ("done", 1)
         until(lambda: not desk.running)
         assert tab.said.empty()

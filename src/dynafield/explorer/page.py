@@ -1,4 +1,4 @@
-"""One tab: its view, its widgets, and what it asks of the desks."""
+"""What a tab shows: its view and widgets, what the user does, what is asked for and what comes."""
 
 import dataclasses
 import uuid

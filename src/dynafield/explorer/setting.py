@@ -55,11 +55,6 @@ class Setting:
     d: int | None = None
     seeds: int = 10
 
-    def checked(self) -> "Setting":
-        """The setting itself, or InputError where the library or the page refuses it."""
-        rules().check(self)
-        return self
-
     @cached_property
     def task(self) -> "Task":
         """Its task."""
@@ -110,7 +105,9 @@ class Setting:
             if name not in KINDS:
                 raise InputError(f"a link may set {', '.join(KINDS)}, got {name!r}")
             values[name] = rules().read(name, text.strip())
-        return dataclasses.replace(self, **values).checked()
+        new = dataclasses.replace(self, **values)
+        rules().check(new)
+        return new
 
     def query(self) -> str:
         """The setting as the query of a link."""
@@ -150,7 +147,7 @@ def parts(query: str) -> list[tuple[str, str]]:
         raise InputError("a link must be a query of at most 40 names and values") from None
 
 
-def alone(pairs: list[tuple[str, str]]) -> Setting:
+def setting_of(pairs: list[tuple[str, str]]) -> Setting:
     """The setting that names and values describe."""
     names = [name for name, _ in pairs]
     if len(set(names)) < len(names):
@@ -179,11 +176,11 @@ class View(NamedTuple):
             return cls()
         pairs = parts(query)
         own = [(name, text) for name, text in pairs if name not in ("pin", "axis", "at")]
-        pins = [alone(parts(text)) for name, text in pairs if name == "pin"]
+        pins = [setting_of(parts(text)) for name, text in pairs if name == "pin"]
         if len(pins) > MOST_PINS:
             raise InputError(f"a link may have at most {MOST_PINS} pins, got {len(pins)}")
         axis = dict(pairs).get("axis", cls().axis)
         if axis not in AXES:
             raise InputError(f"axis must be one of {', '.join(AXES)}, got {axis!r}")
         at = rules().read_share("at", dict(pairs).get("at", "1"))
-        return cls(alone(own), tuple(pins), axis, at)
+        return cls(setting_of(own), tuple(pins), axis, at)

@@ -30,7 +30,6 @@ class Tab:
     def __init__(self, desks: Desks, document: Any, connected: Callable[[], bool]):
         self.desks, self.document, self.connected = desks, document, connected
         self.name = uuid.uuid4().hex
-        self.told = 0.0
 
     def later(self, function: Callable) -> Callable:
         """The function, called in the document's own turn."""
@@ -43,11 +42,13 @@ class Tab:
 
     def seldom(self, function: Callable) -> Callable:
         """The same, a few times a second."""
+        told, tell = 0.0, self.later(function)
 
         def call(share: float, words: str) -> None:
-            if time.monotonic() - self.told > OFTEN:
-                self.told = time.monotonic()
-                self.later(function)(share, words)
+            nonlocal told
+            if time.monotonic() - told > OFTEN:
+                told = time.monotonic()
+                tell(share, words)
 
         return call
 
