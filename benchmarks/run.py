@@ -1,4 +1,4 @@
-"""All tables, written to docs/benchmarks.md: `python -m benchmarks.run [curves | steps | flows | finite | fixed_points | sweeps | explorer]`."""
+"""All tables, written to docs/benchmarks.md: `python -m benchmarks.run [engine | curves | steps | flows | finite | fixed_points | sweeps | explorer]`."""
 
 import os
 import platform
@@ -7,11 +7,12 @@ from pathlib import Path
 
 import jax
 
-from benchmarks import curves, explorer, finite, fixed_points, flows, steps, sweeps
+from benchmarks import curves, engine, explorer, finite, fixed_points, flows, steps, sweeps
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 SECTIONS = {
     "fixed_points": fixed_points.section,
+    "engine": engine.section,
     "curves": curves.section,
     "steps": steps.section,
     "flows": flows.section,

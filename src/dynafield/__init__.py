@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from dynafield.endpoints.state_evolution import StateEvolution, state_evolution
     from dynafield.errors import FileError, InputError, SolveError
     from dynafield.loading import load
-    from dynafield.problem.flows import Datum, Flow
+    from dynafield.problem.flows import Flow
     from dynafield.problem.laws import FromNormals
+    from dynafield.problem.model import Datum, Model
     from dynafield.problem.models import (
         diagonal_flow,
         huber_flow,
@@ -90,6 +91,7 @@ __all__ = [
     "Measure",
     "MessagePassing",
     "Minimizer",
+    "Model",
     "Network",
     "Phases",
     "Prior",
@@ -145,8 +147,9 @@ HOMES = {
     "dynafield.endpoints.state_evolution": ("StateEvolution", "state_evolution"),
     "dynafield.errors": ("FileError", "InputError", "SolveError"),
     "dynafield.loading": ("load",),
-    "dynafield.problem.flows": ("Datum", "Flow"),
+    "dynafield.problem.flows": ("Flow",),
     "dynafield.problem.laws": ("FromNormals",),
+    "dynafield.problem.model": ("Datum", "Model"),
     "dynafield.problem.models": (
         "diagonal_flow",
         "huber_flow",

@@ -306,7 +306,6 @@ def test_solve_by_steps():
         (["--batch-fraction", "0.5"], "batch_fraction needs a step"),
         (["--step", "0.1", "--momentum", "0.5", "--batch-fraction", "0.5"], "must not be given together"),
         (["--step", "0.3", "--t-max", "1"], "t_max must be a multiple"),
-        (["--M", "1"], "net must be a DiagonalNetwork or a Flow for GradientFlow"),
     ],
 )
 def test_trainers_that_make_no_sense(options, words):

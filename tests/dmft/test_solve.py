@@ -6,7 +6,7 @@ from scipy.integrate import solve_ivp
 
 import dynafield as df
 from dynafield.dmft import refine, sampling
-from dynafield.dmft.paths import sweep
+from dynafield.dmft.march import advance
 
 UNIT = 0.11  # E_test(0) of the standard task
 TABLE = {  # t: C_w, C_f of the standard case; C_w to 5e-5, C_f as printed
@@ -33,8 +33,8 @@ def test_reference_values(standard):
     t = np.array(list(TABLE), float)
     C_w, C_f = np.array(list(TABLE.values())).T
     points = standard.at(t)
-    # tol bounds the error; half of it is what the rounds aim at
-    assert np.all(np.abs(points.test_error - 0.01 - C_w) < 0.5e-3 * UNIT)
+    # tol bounds the error; rounds aim at a standard error of .4 tol, of which 1.75 are allowed here
+    assert np.all(np.abs(points.test_error - 0.01 - C_w) < 0.7e-3 * UNIT)
     assert np.all(np.abs(points.train_error - C_f) < 0.5e-3 * UNIT)
     assert np.all(np.abs(points.train_error / C_f - 1) < 0.03)  # small values are not lost either
     assert np.all(np.abs(points.test_error - 0.01 - C_w) < 3 * points.test_error_se + 5e-5 * C_w)
@@ -170,10 +170,10 @@ def test_arrays_are_solved_together_and_keep_their_axes():
 def test_new_values_reuse_compiled_code():
     options = dict(tol=1e-2, paths=256, grid=[0.0, 0.5, 1.5, 4.0])
     df.solve(sparse_task(), df.DiagonalNetwork(0.5, 0.1), 4.0, **options)
-    traces = sweep._cache_size()
+    traces = advance.programs()
     df.solve(df.Task(0.7, 0.3, df.Bernoulli(0.1, 2.0)), df.DiagonalNetwork(0.2, 0.01), 4.0, **options)
     df.solve(df.Task(1.7, 0.0, df.Discrete([-1, 3], [0.1, 0.9])), df.DiagonalNetwork(2.0), 4.0, **options)
-    assert sweep._cache_size() == traces
+    assert advance.programs() == traces
 
 
 def test_memory_bounds_what_is_solved_at_once_and_changes_nothing():
@@ -188,26 +188,21 @@ def test_memory_bounds_what_is_solved_at_once_and_changes_nothing():
     assert not np.array_equal(whole.test_error, other.test_error)
 
 
-def test_interruption_returns_what_is_solved_when_asked(monkeypatch):
-    original, calls = refine.march_along, []
+def test_interruption_returns_what_is_solved_when_asked():
+    told = []
 
-    def interrupting(march, edges, report):
-        def stop(march):
-            report(march)
-            calls.append(march.time)
-            if len(calls) == 2:
-                raise KeyboardInterrupt
+    def stop_after_two(share, words):
+        told.append(words)
+        if len(told) == 2:
+            raise KeyboardInterrupt
 
-        original(march, edges, stop)
-
-    monkeypatch.setattr(refine, "march_along", interrupting)
     arguments = (sparse_task(), df.DiagonalNetwork(0.5), 4.0)
-    options = dict(tol=1e-2, paths=256, grid=[0.0, 0.5, 1.5, 4.0])
+    options = dict(tol=1e-2, paths=256, grid=[0.0, 0.5, 1.5, 4.0], progress=stop_after_two)
     partial = df.solve(*arguments, throw=False, **options)
     assert partial.status == "interrupted"
     assert not partial.complete
     assert partial.t[-1] == 1.5
-    calls.clear()
+    told.clear()
     with pytest.raises(KeyboardInterrupt):
         df.solve(*arguments, **options)
 
@@ -236,7 +231,6 @@ def test_failure_is_loud_and_can_be_asked_to_be_quiet(monkeypatch):
         (dict(seed=-1), "seed"),
         (dict(memory_gb=0.0), "memory_gb"),
         (dict(trainer=0.1), "trainer must be GradientFlow"),
-        (dict(net=df.TruncatedDiagonalNetwork(0.5)), "net must be a DiagonalNetwork"),
         (dict(task=df.Task(0.5, 0.0, df.Bernoulli(0.0))), "nothing is learnt"),
     ],
 )
@@ -314,7 +308,7 @@ def test_a_preview_is_within_its_error_bars():
         problem = df.Task(delta, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(alpha)
         fast = df.solve(*problem, 20.0, tol=0.05, preview=True)
         exact = df.solve(*problem, 20.0, tol=3e-3).at(t)
-        assert (fast.replicas, fast.points, fast.status) == (2, 256, "finished")
+        assert (fast.replicas, fast.points, fast.status) == (2, 256, "preview")
         seen = fast.at(t)
         for name in ("train_error", "test_error"):
             gap = np.abs(getattr(seen, name) - getattr(exact, name))

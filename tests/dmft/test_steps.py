@@ -5,11 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import dynafield as df
-from dynafield.dmft.diagonal import Problem
-from dynafield.dmft.march import Means
-from dynafield.dmft.sampling import Sample
-from dynafield.dmft.steps import StepRows, advance, settle
-from dynafield.dmft.walk import make_walker, training_of
+from dynafield.dmft.rules import Stepping
 from dynafield.numerics.spectra import MarchenkoPastur
 
 TASK = df.Task(0.5, 0.1, df.Bernoulli(0.1))
@@ -23,8 +19,10 @@ def test_first_step_in_closed_form(trainer):
     curves = df.solve(TASK, df.DiagonalNetwork(0.7), trainer.step, trainer=trainer)
     move = 0.7**2 * trainer.step
     error = (1 - move) ** 2 * 0.1 + move**2 * UNIT / 0.5 / trainer.fraction + 0.01
-    assert abs(curves.test_error[1] - error) < 4 * curves.test_error_se[1] < 4e-3 * UNIT
-    assert curves.train_error[0] == curves.test_error[0] == pytest.approx(UNIT)
+    assert abs(curves.test_error[1] - error) < 4 * curves.test_error_se[1] + 1e-12  # linear: no scatter
+    assert curves.test_error_se[1] < 1e-3 * UNIT
+    assert curves.train_error[0] == pytest.approx(UNIT, rel=1e-12)
+    assert curves.test_error[0] == pytest.approx(UNIT, rel=1e-12)
     assert curves.R_w[1, 0] == pytest.approx(0.7**2 / 0.5)
 
 
@@ -111,35 +109,20 @@ def test_finite_networks_of_growing_dimension(depth, trainer):
     assert np.max(apart / curves.at(t).test_error_se) > 10
 
 
-def frozen(trainer, net, delta, t_max, shifts=None):
-    """Weights after every step with the noise and the memory of a given function of time, and derivatives."""
-    steps = int(trainer.number("t_max", np.array([t_max]))[0])
-    problem = Problem(delta, 0.1, float(net.alpha), float(net.lam), net.depth)
-    normals = np.zeros((2 * (steps + 1), 1))
-    normals[0] = 1.0
-    sample = Sample(np.array([0.3]), np.ones(1), np.zeros(1, bool), normals)
-    training = training_of(net, trainer)
-    member = make_walker(training, problem, sample, steps + 1, 1e-12, Means(1.0, 1e9, 128))
-    if member.kernels.capacity < steps + 1:
-        member.enlarge(steps + 1)
-    walkers, size = member.chunks[0], steps + 1
-    time = trainer.step * np.arange(size)
-    memory = np.tril(0.7 * trainer.step * np.exp(-(time[:, None] - time)), -1)
-    shift = np.zeros(size) if shifts is None else shifts
-    walkers = walkers._replace(gradient=walkers.gradient.at[0].set(-0.3 + given(0.0) + shift[0]))
-    weights = []
-    for k in range(1, size):
-        driving = np.zeros(size)
-        driving[0] = given(time[k]) + shift[k] + memory[k] @ shift
-        moved, _ = advance(training.update, walkers, training.constants(problem), k - 1, np.zeros(size))
-        weights.append(float(np.asarray(moved.error)[0]) + 0.3)
-        rows = StepRows(driving, np.zeros(()), np.zeros(size), memory[k], np.zeros(()))
-        walkers = settle(walkers, moved, k, rows)
-    return np.array(weights), np.asarray(moved.rate)[0]
-
-
 def given(t):
     return 0.4 * np.cos(1.3 * t) + 0.2 * t
+
+
+def stepped(trainer, net, t_max):
+    """w of one coordinate after steps under a given noise, with memory .7 exp(-(t-s)) of its own gradient."""
+    rule, step = Stepping.of(trainer), trainer.step
+    state, memory = np.asarray(rule.begun(np.full((2, 1), net.alpha))), 0.0
+    for k in range(int(trainer.number("t_max", np.array([t_max]))[0])):
+        g = float(net.w(state[:2, 0])) - 0.3 + given(k * step) - memory
+        memory += step * (0.7 * g - memory)
+        rate = np.asarray(net.p(g, state[:2, 0]))[:, None]
+        state = np.asarray(rule.after(state, rate, step, trainer.inertia))
+    return float(net.w(state[:2, 0]))
 
 
 @pytest.mark.parametrize("net", NETWORKS, ids=str)
@@ -157,22 +140,9 @@ def test_steps_converge_to_the_flow_at_first_order(net):
 
     end = solve_ivp(rates, (0, 4.0), [net.alpha, net.alpha, 0.0], rtol=1e-10, atol=1e-12).y[:, -1]
     exact = float((cut(np.array(end[0] ** depth))[0] - cut(np.array(end[1] ** depth))[0]) / depth)
-    gaps = [frozen(df.GradientDescent(h), net, 0.5, 4.0)[0][-1] - exact for h in (0.1, 0.05, 0.025)]
+    gaps = [stepped(df.GradientDescent(h), net, 4.0) - exact for h in (0.1, 0.05, 0.025)]
     orders = np.log2(np.abs(np.array(gaps[:-1]) / np.array(gaps[1:])))
     assert np.all(np.abs(orders - 1) < 0.15)
-
-
-@pytest.mark.parametrize("trainer", [df.GradientDescent(0.4), df.HeavyBall(0.2, 0.7)], ids=str)
-@pytest.mark.parametrize("net", NETWORKS, ids=str)
-def test_derivatives_are_those_of_the_weights(net, trainer):
-    """A shift of the gradient at every step, by central differences."""
-    steps, tiny = 6, 1e-5
-    _, rate = frozen(trainer, net, 0.5, steps * trainer.step)
-    for s in range(steps):
-        bump = np.zeros(steps + 1)
-        bump[s] = tiny
-        ends = [frozen(trainer, net, 0.5, steps * trainer.step, sign * bump)[0][-1] for sign in (1, -1)]
-        assert rate[s] == pytest.approx((ends[0] - ends[1]) / (2 * tiny), rel=1e-6, abs=1e-9)
 
 
 def lazy_step(factor):
@@ -236,8 +206,7 @@ def test_round_trip_times_and_plot(tmp_path):
         (dict(trainer=df.GradientDescent(0.3)), "t_max must be a multiple of .*, got 1: 0.9 and 1.2"),
         (dict(trainer=df.GradientDescent(0.5), grid=[0.0, 1.0]), "grid must be None for a discrete trainer"),
         (dict(trainer="sgd"), "trainer must be GradientFlow"),
-        (dict(net=df.TruncatedDiagonalNetwork(0.5)), "net must be a DiagonalNetwork or a Flow"),
-        (dict(trainer=df.GradientDescent(1e-4), memory_gb=0.5), r"enough for \d+ steps, got 1 \(10000"),
+        (dict(trainer=df.GradientDescent(1e-6), memory_gb=0.5), r"enough for \d+ steps, got 1 \(1000000"),
     ],
 )  # fmt: skip
 def test_refusals(change, words):

@@ -1,12 +1,11 @@
-"""The Radau rule and interpolation; the acceleration; small inverses."""
+"""The Radau rule and interpolation; small systems."""
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynafield.numerics.acceleration import Anderson
 from dynafield.numerics.collocation import lagrange, radau
-from dynafield.numerics.small import inverse_of_shifted
+from dynafield.numerics.small import solve_small
 
 
 @pytest.mark.parametrize("stages", [1, 2, 3, 4, 5])
@@ -37,20 +36,12 @@ def test_interpolation_reproduces_polynomials():
     assert lagrange(nodes, at) @ nodes**3 == pytest.approx(at**3, abs=1e-13)
 
 
-def test_acceleration_of_a_linear_map_ends_after_its_dimension():
-    rng = np.random.default_rng(0)
-    matrix = 0.9 * np.linalg.qr(rng.standard_normal((4, 4)))[0]
-    shift, x, helper = np.ones(4), np.zeros(4), Anderson(np.ones(4), memory=6)
-    for _ in range(6):
-        x = helper.next(x, matrix @ x + shift)
-    assert matrix @ x + shift == pytest.approx(x, abs=1e-10)
-
-
-def test_small_inverses():
+@pytest.mark.parametrize("size", [3, 6, 9, 14])
+def test_small_systems(size):
+    """Written out, eliminated row by row, and by a library."""
     rng = np.random.default_rng(1)
-    matrix = radau(3).weights + 0.1 * rng.standard_normal((3, 3))
-    shift = rng.uniform(0, 5, (3, 7))
-    found = np.array(inverse_of_shifted(jnp.asarray(np.linalg.inv(matrix)), jnp.asarray(shift)))
+    matrices = np.eye(size)[:, :, None] + 0.1 * rng.standard_normal((size, size, 7))
+    sides = rng.standard_normal((size, 2, 7))
+    found = np.asarray(solve_small(jnp.asarray(matrices), jnp.asarray(sides)))
     for k in range(7):
-        exact = np.linalg.inv(np.linalg.inv(matrix) + np.diag(shift[:, k]))
-        assert found[:, :, k] == pytest.approx(exact, rel=1e-9, abs=1e-12)
+        assert found[:, :, k] == pytest.approx(np.linalg.solve(matrices[:, :, k], sides[:, :, k]), abs=1e-10)

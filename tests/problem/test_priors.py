@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dynafield as df
@@ -40,6 +40,7 @@ def test_repeated_values_are_merged():
     assert len(df.Empirical([1, 2, 1, 1]).mixture().weight) == 2
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(-10, 10), min_size=1, max_size=20))
 def test_any_list_of_numbers_is_a_law(values):
     weight, mean, std = df.Empirical(values).mixture()

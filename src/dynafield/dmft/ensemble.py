@@ -1,96 +1,410 @@
-"""Independently scrambled replicas of a problem.
+"""Independently scrambled replicas of problems, as members of one march.
 
-Every replica is a complete self-consistent solution, so that their scatter contains the feedback
-of sampling errors through the kernels.
+Every replica is a complete self-consistent solution, so that their scatter contains the feedback of sampling
+errors through the kernels.
 """
 
 import dataclasses
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
-from dynafield.dmft.equations import Equations, Sampling
-from dynafield.dmft.march import Accuracy, March, Means, UnsettledError
-from dynafield.errors import SolveError
+from dynafield.dmft.closed import Affine, affine_part
+from dynafield.dmft.equations import CoordinateRow, DataRow
+from dynafield.dmft.march import FINE, Course, Going, advance, at_start, blank_pages, room
+from dynafield.dmft.member import Batch, Member, Nodes, Numbers, State
+from dynafield.dmft.rows import Rows, Sampled
+from dynafield.dmft.rules import Blocks, Stepping
+from dynafield.dmft.sampling import Sample, draw, draw_data, strata
+from dynafield.problem.model import Datum, Model, SquaredLoss, bare
+from dynafield.problem.priors import Components
+from dynafield.problem.trainers import Steps
 
-__all__ = ["Ensemble", "Plan", "run"]
+__all__ = [
+    "Ensemble",
+    "Equations",
+    "Lane",
+    "Plan",
+    "Problem",
+    "Replica",
+    "collected",
+    "course_of",
+    "cut",
+    "all_moved",
+    "lanes_at_rest",
+    "threads",
+    "march_along",
+    "member_bytes",
+]
 
-KEPT = 2**14
-"""Paths kept per problem for the law of the weights."""
+KEPT = 2**11
+"""Paths of a replica that are kept for the law of the weights, at most."""
+FEWEST = 64
+"""And at least."""
+WRITTEN = 2**21
+"""Numbers written down of these paths over all times, at most."""
+MANY_NODES = 1000
+"""Nodes that a grid of blocks may have."""
+PIECES = 8
+"""Pieces in which a march is made, between which it may be stopped."""
+
+
+class Problem(NamedTuple):
+    """One problem of several: δ, σ, and the model in plain numbers."""
+
+    delta: float
+    sigma: float
+    model: Model
+
+
+@dataclasses.dataclass(frozen=True)
+class Equations:
+    """What all problems of a solve have in common: prior, how time is cut, trainer, affine data or not."""
+
+    components: Components
+    time: Blocks | Stepping
+    trainer: Steps | None
+    closed: bool
+
+    @property
+    def rho(self) -> float:
+        """Root mean square of the targets."""
+        weight, mean, std = self.components
+        return float(np.sqrt(np.sum(weight * (mean**2 + std**2))))
+
+    @property
+    def fraction(self) -> float:
+        """Share of the data that a step sees."""
+        return 1.0 if self.trainer is None else self.trainer.fraction
+
+    @property
+    def numbers(self) -> tuple[float, float, float]:
+        """Step, momentum and batch fraction."""
+        if self.trainer is None:
+            return 0.0, 0.0, 1.0
+        return self.trainer.step, self.trainer.inertia, self.trainer.fraction
 
 
 class Plan(NamedTuple):
-    """How a problem is to be sampled and marched."""
+    """How problems are sampled: points and replicas, room for directions, and accuracy of a march.
 
-    equations: Equations
+    `epsilons` has the sizes of dropped directions for every replica; `seeds` their seeds.
+    """
+
     points: int
-    replicas: int
-    accuracy: Accuracy
+    seeds: tuple[int, ...]
+    epsilons: tuple[float, ...]
+    room: int
+    faint: float
+    settled: float
+    floor: float
     seed: int
-    means: Means
-    tol: float
 
-    @property
-    def kept(self) -> int:
-        """Paths of one replica that are kept: a share 1/2^k, itself a smaller sample."""
-        paths = self.equations.paths(self.points)
-        return paths // 2 ** max(0, int(np.ceil(np.log2(paths * self.replicas / KEPT))))
 
-    def bytes(self, capacity: int) -> float:
-        """Memory of one member."""
-        return self.equations.bytes(self.means, self.points, capacity)
+class Replica(NamedTuple):
+    """One finished member: what is known at t = 0 and on all later nodes, and the rows that were kept.
+
+    `teacher_basis` is E[q w*] of the directions, `still_basis` their part in rows that stand still.
+    """
+
+    first: Nodes
+    later: Nodes
+    target: Float[np.ndarray, " p"]
+    weight: Float[np.ndarray, " p"]
+    folded: Bool[np.ndarray, " p"]
+    datum: Datum | None
+    teacher_basis: Float[np.ndarray, " r"]
+    still_basis: Float[np.ndarray, "r m"]
 
 
 @dataclasses.dataclass
 class Ensemble:
-    """Replicas of every problem on one grid, which ends early after a failure."""
+    """Replicas of every problem on one grid, which ends before the `planned` one after a failure."""
 
     edges: Float[np.ndarray, " b"]
-    replicas: list[list[Any]]
-    points: int
+    replicas: list[list[Replica]]
+    plan: Plan
+    health: int = FINE
     failure: BaseException | None = None
+    planned: Any = ()
 
 
-def run(
+def kept_rows(paths: int, nodes: int) -> int:
+    """Paths of one replica that are kept: a share 1/2^k, itself a smaller sample."""
+    most = min(KEPT, max(WRITTEN // nodes, FEWEST))
+    return paths // 2 ** max(0, int(np.ceil(np.log2(paths / most))))
+
+
+def member_bytes(equations: Equations, model: Model, plan: Plan, blocks: int) -> float:
+    """Memory of one member: normals, basis, and room for a sweep, of both sides; and what is written down."""
+    paths = sum(part.points for part in strata(equations.components, plan.points))
+    nodes = blocks * equations.time.stages + 1
+    wide = 3 * plan.room + 40 * equations.time.stages * (model.states + model.outputs)
+    if equations.fraction < 1 and equations.closed:
+        wide += 2 * nodes
+    rows = paths if equations.closed else paths + plan.points
+    pages = nodes * (4 * model.outputs * plan.room + (model.states + 1) * kept_rows(paths, nodes))
+    return 8.0 * (rows * wide + 2 * pages)
+
+
+class Prepared(NamedTuple):
+    """Members and states before t = 0, and the samples behind them."""
+
+    members: Member
+    states: State
+    samples: list[Sample]
+    data: list[Datum | None]
+
+
+def prepared(
+    equations: Equations, problems: list[Problem], plan: Plan, steps: int, tasks: list[tuple[int, int]]
+) -> Prepared:
+    """All members of a march at rest, one per pair of a problem and a replica."""
+    parts = [one_member(equations, problems[p], plan, r, steps) for p, r in tasks]
+    stacked = jax.tree.map(lambda *x: np.stack(x), *[(part[0], part[1]) for part in parts])
+    return Prepared(*stacked, *(list(column) for column in zip(*(part[2:] for part in parts), strict=True)))
+
+
+def affine_of(equations: Equations, problem: Problem) -> Affine:
+    """The closed form of the data, or nothing but w as output where they are sampled."""
+    model, c = problem.model, problem.model.outputs
+    if not equations.closed:
+        return Affine(np.eye(c), np.zeros(c), np.zeros((c, 0)))
+    if isinstance(model, SquaredLoss):
+        return Affine(np.eye(1), -np.ones(1), np.array([[problem.sigma]]))
+    slope = model.affine()
+    assert slope is not None
+    return affine_part(model, slope, equations.rho, problem.sigma)
+
+
+def one_member(equations: Equations, problem: Problem, plan: Plan, replica: int, steps: int) -> tuple:
+    """A problem with one sample, before t = 0."""
+    model, c = problem.model, problem.model.outputs
+    affine = affine_of(equations, problem)
+    seed = (plan.seed, plan.seeds[replica])
+    own, size = model.start.normals, plan.room
+    batches = equations.fraction < 1
+    fold = model.odd and equations.closed and own == 0
+    white = steps + 1 if batches and equations.closed else 0
+    sample = draw(strata(equations.components, plan.points), own + size + white, (*seed, 0), fold)
+    weight, target = sample.weight, sample.target
+    theta = np.asarray(model.start.rows(sample.normals[:own].T, target), float).reshape(len(target), -1).T
+    amplitude = problem.delta**-0.5
+    step, inertia, fraction = equations.numbers
+    accuracy = (plan.epsilons[replica], plan.faint, plan.settled, plan.floor)
+    values = (problem.delta, *accuracy, step, inertia, fraction)
+    numbers = Numbers(*(np.asarray(x, float) for x in values))
+    side = Sampled(weight, target, np.asarray(amplitude), affine.rest)
+    row = CoordinateRow(bare(model), affine.slope, affine.to_teacher)
+    state = equations.time.begun(theta) if isinstance(equations.time, Stepping) else theta
+    rows = at_rest(state, sample.normals[own : own + size], c, size, size, affine.rest)
+    data = datum = None
+    if not equations.closed:
+        rho = equations.rho
+        rows.basis[0], count = (target / rho if rho > 0 else 0.0), np.ones((), int)
+        rows = rows._replace(count=count)
+        facts, normals = draw_data(model, rho, problem.sigma, plan.points, size, (*seed, 1))
+        datum, n = facts, len(np.asarray(facts.f_star))
+        turned = Datum(facts.f_star, facts.xi, np.moveaxis(np.asarray(facts.z), 0, -1))
+        other = Sampled(np.full(n, 1.0 / n), tuple(turned), np.ones(()), np.zeros((c, 0)))
+        data = other, at_rest(np.zeros((c, n)), normals, c, size, size, np.zeros((c, 0)))
+    key = None
+    if batches and data is not None:
+        key = jax.random.key_data(jax.random.key(np.random.default_rng([*seed, 2]).integers(2**31)))
+    member = Member(numbers, row, side, None if data is None else DataRow(bare(model)), data and data[0], key)
+    zeros = np.zeros((c, size))
+    first = size_at_rest(model, sample, theta, affine)
+    batch = batch_at_rest(sample.normals[own + size :]) if white else None
+    stages = equations.time.stages
+    inner = np.eye(stages * c) if equations.closed else np.zeros((stages * c,) * 2)
+    drive = np.zeros((c, len(target))) if isinstance(equations.time, Stepping) else None
+    state = State(rows, data and data[1], zeros, zeros, inner, first, drive, batch)
+    return member, state, sample, datum
+
+
+def size_at_rest(model: Model, sample: Sample, theta: np.ndarray, affine: Affine) -> Float[np.ndarray, "2"]:
+    """Scales of outputs that are known before t = 0: teacher and label noise; nothing of sampled data."""
+    teacher = np.max(np.abs(affine.to_teacher)) if affine.rest.size else 1.0
+    square = teacher**2 * np.sum(sample.weight * sample.target**2) + np.sum(affine.rest**2)
+    size = np.sqrt(square)
+    return np.array([size, size if affine.rest.size else 0.0])
+
+
+def batch_at_rest(normals: Float[np.ndarray, "t n"]) -> Batch:
+    """Mini-batches before the first step, with the normals of all steps."""
+    zeros = np.zeros(len(normals))
+    return Batch(normals, zeros, zeros.copy(), np.zeros((), int))
+
+
+def at_rest(
+    state: np.ndarray, normals: np.ndarray, c: int, room_own: int, room_other: int, still: np.ndarray
+) -> Any:
+    """A side that knows nothing yet."""
+    n, m = state.shape[1], still.shape[1]
+    parts = dict(
+        state=state, output=np.zeros((c, n)), rest=np.zeros((c, n)), still_rest=still,
+        basis=np.zeros((room_own, n)), still_basis=np.zeros((room_own, m)), normals=normals[:room_other],
+        count=np.zeros((), int), F=np.zeros((c, room_own)), S=np.zeros((c, room_other)),
+    )  # fmt: skip
+    return Rows(**parts)
+
+
+class Lane(NamedTuple):
+    """Members that march together: all on an accelerator, else one of them, beside others in other
+    threads."""
+
+    ready: Prepared
+    going: Going
+    pages: Nodes
+    tasks: list[tuple[int, int]]
+
+
+def lanes_at_rest(
+    equations: Equations, problems: list[Problem], plan: Plan, course: Course, blocks: int, tasks: list
+) -> list[Lane]:
+    """Members before t = 0, with pages for so many blocks."""
+    size = 1 if jax.default_backend() == "cpu" else len(tasks)
+    lanes = []
+    for first in range(0, len(tasks), size):
+        group = tasks[first : first + size]
+        ready = prepared(equations, problems, plan, blocks, group)
+        pages = blank_pages(course, ready.members, ready.states, blocks)
+        lanes.append(Lane(ready, at_start(ready.states), pages, group))
+    return lanes
+
+
+def threads(lanes: int) -> int:
+    """Lanes that march at the same time."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(lanes, cores))
+
+
+def moved(course: Course, lane: Lane, edges: np.ndarray, last: int) -> Lane:
+    """A lane further on."""
+    going, pages = advance(course, lane.ready.members, lane.going, lane.pages, edges, last)
+    return lane._replace(going=jax.block_until_ready(going), pages=pages)
+
+
+def all_moved(
+    pool: ThreadPoolExecutor, course: Course, lanes: list[Lane], edges: np.ndarray, last: int
+) -> list:
+    """All lanes further on; at t = 0 the first goes alone, so that code is compiled once for all threads."""
+    if int(np.min(np.asarray(lanes[0].going.done))) == 0:
+        lanes = [moved(course, lanes[0], edges, 1), *lanes[1:]]
+    work = [pool.submit(moved, course, lane, edges, last) for lane in lanes]
+    try:
+        return [one.result() for one in work]
+    except KeyboardInterrupt as error:  # what has begun is finished first: nothing is half done
+        raise StoppedError([one.result() for one in work]) from error
+
+
+class StoppedError(Exception):
+    """An interruption, with the lanes as far as they are."""
+
+    def __init__(self, lanes: list[Lane]):
+        super().__init__()
+        self.lanes = lanes
+
+
+def course_of(equations: Equations, plan: Plan, blocks: int = 0) -> Course:
+    """How members of a plan march."""
+    paths = sum(part.points for part in strata(equations.components, plan.points))
+    nodes = blocks if isinstance(equations.time, Stepping) else MANY_NODES
+    return Course(equations.time, kept_rows(paths, nodes))
+
+
+def march_along(
+    equations: Equations,
+    problems: list[Problem],
     plan: Plan,
-    problems: list[Any],
-    turns: list[Any] | None,
-    march: Callable[[March], None],
-    capacity: int,
-    together: bool = False,
+    edges: Float[np.ndarray, " e"],
+    report: Callable[[float, int], None],
+    at_once: int,
 ) -> Ensemble:
-    """All replicas of all problems, as many at once as memory allows, or together.
-
-    `turns` are the directions in which the noise of each problem is drawn [eq:dmft_rotation].
-    """
-    count, time = plan.replicas * len(problems), plan.equations.time
-    at_once = count if together else max(1, int(plan.means.memory / plan.bytes(capacity)))
-    tasks = [(p, r) for r in range(plan.replicas) for p in range(len(problems))]
-    found: dict[tuple[int, int], Any] = {}
-    edges, failure = np.zeros(1), None
-    most = time.largest(capacity) if turns is None else capacity
+    """All replicas of all problems along a known grid, as many at once as memory allows."""
+    count, blocks = len(plan.seeds), len(edges) - 1
+    size = room(blocks + 1)
+    course = course_of(equations, plan, size)
+    tasks = [(p, r) for r in range(count) for p in range(len(problems))]
+    padded = np.concatenate([[0.0], edges, np.full(size - blocks - 1, edges[-1])])
+    found: dict[tuple[int, int], Replica] = {}
+    reached, health, failure = blocks, FINE, None
     for first in range(0, len(tasks), at_once):
         group = tasks[first : first + at_once]
-        members = []
-        for p, r in group:
-            turn = None if turns is None else turns[p]
-            least = plan.accuracy.smallest
-            how = Sampling(plan.points, (plan.seed, r), turn, capacity, most, least, plan.means, plan.tol)
-            members.append(plan.equations.member(problems[p], how))
-        one = March(members, plan.accuracy, time.stages, plan.means.memory, time.largest(capacity))
-        try:
-            march(one)
-        except (KeyboardInterrupt, SolveError, UnsettledError) as error:
-            failure = error
-        if failure is not None and (found or any(m.nodes != one.nodes for m in members)):
-            break  # what is half done is given up
-        edges = np.array(one.edges)
-        for task, member in zip(group, members, strict=True):
-            found[task] = plan.equations.finished(member, plan.kept)
+        lanes = lanes_at_rest(equations, problems, plan, course, size, group)
+        share = (first / len(tasks), len(group) / len(tasks))
+        lanes, failure = marched(course, lanes, padded, blocks, share, report)
+        for lane in lanes:
+            done = np.asarray(lane.going.done) - 1
+            if done.min() < reached:
+                reached, health = int(done.min()), int(np.asarray(lane.going.health)[np.argmin(done)])
+            found |= dict(zip(lane.tasks, collected(lane, course.keep), strict=True))
         if failure is not None:
             break
-    whole = [r for r in range(plan.replicas) if all((p, r) in found for p in range(len(problems)))]
-    done = [[found[p, r] for r in whole] for p in range(len(problems))]
-    return Ensemble(edges, done, plan.points, failure)
+    whole = [r for r in range(count) if all((p, r) in found for p in range(len(problems)))]
+    replicas = [[cut(found[p, r], reached) for r in whole] for p in range(len(problems))]
+    return Ensemble(edges[: reached + 1], replicas, plan, health, failure, edges)
+
+
+def marched(
+    course: Course,
+    lanes: list[Lane],
+    edges: np.ndarray,
+    blocks: int,
+    share: tuple[float, float],
+    report: Callable[[float, int], None],
+) -> tuple[list[Lane], BaseException | None]:
+    """A march in a few pieces, told after each of them; an interruption comes back with what is done."""
+    pieces = min(PIECES, blocks)
+    with ThreadPoolExecutor(threads(len(lanes))) as pool:
+        for piece in range(1, pieces + 1):
+            last = 1 + blocks * piece // pieces
+            try:
+                lanes = all_moved(pool, course, lanes, edges, last)
+                done = min(int(np.min(np.asarray(lane.going.done))) for lane in lanes)
+                report(share[0] + share[1] * piece / pieces, done - 1)
+            except StoppedError as stopped:
+                return stopped.lanes, KeyboardInterrupt()
+            except KeyboardInterrupt as error:
+                return lanes, error
+            if done < last:
+                break
+    return lanes, None
+
+
+def collected(lane: Lane, keep: int) -> list[Replica]:
+    """Finished members, on the host; the first page is t = 0."""
+    ready, rows, side = lane.ready, lane.going.states.coordinates, lane.ready.members.coordinates
+    pages, basis, still = jax.tree.map(np.asarray, (lane.pages, rows.basis, rows.still_basis))
+    along = np.einsum("mrn,mn->mr", basis, np.asarray(side.weight * side.facts))
+    c = pages.start_w.shape[2]
+    found = []
+    for k, (sample, datum) in enumerate(zip(ready.samples, ready.data, strict=True)):
+        whole = jax.tree.map(lambda x, k=k: x[k], pages)
+        later = jax.tree.map(lambda x: x[1:], whole)
+        first = at_first_node(jax.tree.map(lambda x: x[0], whole), c)
+        kept = None if datum is None else Datum(*(np.asarray(part)[:keep] for part in datum))
+        weight = sample.weight[:keep] / np.sum(sample.weight[:keep])
+        parts = (sample.target[:keep], weight, sample.folded[:keep], kept)
+        found.append(Replica(first, later, *parts, along[k], still[k]))
+    return found
+
+
+def at_first_node(page: Nodes, c: int) -> Nodes:
+    """The page of t = 0, whose nodes are all the same, as one node."""
+    rows = {name: getattr(page, name)[-c:] for name in ("F_w", "S_w", "F_ell", "S_ell")}
+    rows |= {name: getattr(page, name)[-c:, -c:] for name in ("T_w", "T_ell")}
+    makes = {name: getattr(page, name) for name in ("make_w", "make_ell")}
+    rows |= {name: make.reshape(len(make), -1, c).sum(axis=1) for name, make in makes.items()}
+    values = {name: getattr(page, name)[-1:] for name in ("curves", "moments", "theta", "w", "f")}
+    return page._replace(**rows, **values)
+
+
+def cut(replica: Replica, blocks: int) -> Replica:
+    """The replica up to a number of blocks."""
+    return replica._replace(later=jax.tree.map(lambda x: x[:blocks], replica.later))

@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from dynafield.dmft.solved import SolvedRecord, replica_mean
 from dynafield.problem.checks import integer
-from dynafield.problem.flows import MEASURES, Datum
+from dynafield.problem.model import MEASURES, Datum
 from dynafield.records.flows import FlowRecord
 from dynafield.records.record import quantity
 from dynafield.records.timed import TIME
@@ -97,10 +97,14 @@ class FlowCurves(SolvedRecord, FlowRecord):
     test_error_se: Any = quantity("estimated error of test_error", False, over=TIME)
     overlap: Any = quantity("cosine between w and the teacher", over=CHANNELS)
     norm: Any = quantity("root mean square of w", over=CHANNELS)
-    C_w: Any = quantity("correlation E[w(t) w(t')]", False, over=KERNEL)
-    C_ell: Any = quantity("correlation E[ℓ(t) ℓ(t')]", False, over=KERNEL)
-    R_w: Any = quantity("Jacobian E[∂w(t)/∂u_g(s)] of the discretized flow", False, over=KERNEL)
-    R_ell: Any = quantity("Jacobian E[∂ℓ(t)/∂u_f(s)] of the discretized flow", False, over=KERNEL)
+    C_w: Any = quantity("correlation E[w(t) w(t')]", False, over=KERNEL, optional=True)
+    C_ell: Any = quantity("correlation E[ℓ(t) ℓ(t')]", False, over=KERNEL, optional=True)
+    R_w: Any = quantity(
+        "Jacobian E[∂w(t)/∂u_g(s)] of the discretized flow", False, over=KERNEL, optional=True
+    )
+    R_ell: Any = quantity(
+        "Jacobian E[∂ℓ(t)/∂u_f(s)] of the discretized flow", False, over=KERNEL, optional=True
+    )
     theta: Any = quantity("θ(t) of sampled coordinates", False, over=("path", "time", "state"))
     path_target: Any = quantity("their targets", False, over=("path",))
     path_weight: Any = quantity("their weights", False, over=("path",))

@@ -1,4 +1,4 @@
-r"""The grid of time: blocks as long as accuracy and convergence of the iteration allow.
+r"""The grid of time: blocks as long as accuracy and convergence of the sweeps allow.
 
 The polynomial through the nodes of a block, extended back to its start, misses what is known
 there by a defect of order \(h^s\) [eq:dmft_defect]. Dense output, which uses the start as one
@@ -6,25 +6,44 @@ more node, is better by a power of h; so the defect to the power (s+1)/s measure
 """
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
+import jax
 import numpy as np
 from jaxtyping import Float
 
-from dynafield.dmft.kernels import FAINT
-from dynafield.dmft.march import March, Step, UnsettledError
+from dynafield.dmft.ensemble import (
+    Ensemble,
+    Equations,
+    Lane,
+    Plan,
+    Problem,
+    all_moved,
+    collected,
+    course_of,
+    cut,
+    lanes_at_rest,
+    threads,
+)
+from dynafield.dmft.march import CROWDED, DIVERGING, FINE, Course, room
+from dynafield.dmft.member import Nodes
 from dynafield.errors import SolveError
-from dynafield.numerics.collocation import Radau, lagrange
+from dynafield.numerics.collocation import Radau, lagrange, radau
 
-__all__ = ["Tolerance", "defects", "halved", "march_adaptively", "march_along"]
+__all__ = ["FAINT", "Tolerance", "defects", "halved", "march_adaptively"]
 
+FAINT = 1e-8
+"""Residuals below this, relative to their size at t = 0, never have relative accuracy."""
 SHARE = 0.5
 """Error per defect to the power (s+1)/s, from comparison with halved blocks: .1 to .5 was found."""
 LONGEST = 2.5
 """A block is at most so many times longer than the one before."""
 SMALLEST = 1e-12
 """Shortest block, relative to the first guess or the time reached."""
-MANY = 60
+FIRST = 0.1
+"""First guess of the first block."""
+MANY = 20
 """After so many sweeps blocks do not grow."""
 
 
@@ -45,15 +64,14 @@ class Tolerance(NamedTuple):
 
 
 def defects(
-    rule: Radau, rows: Float[np.ndarray, "k m"], scale: float
+    rule: Radau, starts: Float[np.ndarray, "b m"], nodes: Float[np.ndarray, "b s m"], scale: float
 ) -> tuple[Float[np.ndarray, " b"], Float[np.ndarray, " b"]]:
-    """Errors that the defects of all blocks stand for: in units of E_test(0), and relative.
+    """Errors that the defects of blocks stand for: in units of the scale squared, and relative.
 
     A row of F is a path-space vector: its norm is a root mean square over paths, so that the
     defect of the rows is that of single paths, which may be rough where averages are smooth.
     """
     s = len(rule.nodes)
-    nodes, starts = rows[1:].reshape(-1, s, rows.shape[1]), rows[:-1:s]
     back = lagrange(rule.nodes, np.zeros(1))[0]
     missed = np.linalg.norm(np.einsum("i,bik->bk", back, nodes) - starts, axis=1)
     size = np.min(np.linalg.norm(nodes, axis=2), axis=1) + 1e-12 * scale
@@ -61,62 +79,143 @@ def defects(
     return SHARE * (missed / scale) ** power, SHARE * (missed / size) ** power
 
 
-def excess(march: March, steps: list[Step], rule: Radau, tolerance: Tolerance) -> float:
-    """Largest estimated error in units of what is allowed."""
-    worst = 0.0
-    for member, step in zip(march.members, steps, strict=True):
-        for rows, scale in member.turns(step.made):
-            absolute, relative = defects(rule, rows, scale)
+def excess(rule: Radau, pages: Nodes, sizes: np.ndarray, tolerance: Tolerance) -> float:
+    """Largest estimated error of a block over all members, in units of what is allowed."""
+    worst, s = 0.0, len(rule.nodes)
+    for side, (start, rows) in enumerate(((pages.start_w, pages.F_w), (pages.start_ell, pages.F_ell))):
+        for k in range(len(sizes)):
+            scale = float(sizes[k, side]) or 1.0
+            nodes = rows[k].reshape(1, s, -1)
+            absolute, relative = defects(rule, start[k].reshape(1, -1), nodes, scale)
             worst = max(worst, float(absolute[0]) / tolerance.absolute)
-            if tolerance.relative is not None and np.linalg.norm(rows[-1]) > FAINT * scale:
+            if tolerance.relative is not None and np.linalg.norm(nodes[0, -1]) > FAINT * scale:
                 worst = max(worst, float(relative[0]) / tolerance.relative)
     return worst
 
 
-Report = Callable[[March], None]
-
-
 def march_adaptively(
-    march: March, rule: Radau, stops: Float[np.ndarray, " k"], tolerance: Tolerance, report: Report
-) -> None:
-    """March to the last stop with blocks chosen on the way, which end at all stops."""
-    first = min(member.first_length() for member in march.members)
-    limit = min(member.longest() for member in march.members)
-    length, stages = first, len(rule.nodes)
-    while march.time < stops[-1]:
-        march.make_room()
-        stop = float(stops[np.searchsorted(stops, march.time, side="right")])
-        left = stop - march.time
-        length = min(length, limit, left)
-        if length < left < 2 * length:
-            length = left / 2
-        if length < SMALLEST * max(min(first, stop), march.time):
-            raise SolveError(
-                f"the iteration for the kernels did not converge beyond t={march.time:.6g}, "
-                "however short the step"
-            )
+    equations: Equations,
+    problems: list[Problem],
+    plan: Plan,
+    t_max: float,
+    tolerance: Tolerance,
+    most: int,
+    report: Callable[[float, int], None],
+) -> Ensemble:
+    """March to the end with blocks chosen on the way, which suit all members."""
+    tasks = [(p, r) for r in range(len(plan.seeds)) for p in range(len(problems))]
+    course = course_of(equations, plan)
+    lanes = lanes_at_rest(equations, problems, plan, course, room(1), tasks)
+    limit = min(one.model.longest_block() for one in problems)
+    with ThreadPoolExecutor(threads(len(lanes))) as pool:
+        search = Search(pool, course, lanes, t_max, tolerance, limit, most)
+        health, failure = FINE, None
         try:
-            steps = march.attempt(length)
-        except UnsettledError:
-            length *= 0.4
-            continue
-        factor = 0.9 * max(excess(march, steps, rule, tolerance), 1e-12) ** (-1 / (stages + 1))
+            health = search.run(report)
+        except (KeyboardInterrupt, SolveError) as error:
+            failure = error
+    return search.ensemble(plan, problems, health, failure)
+
+
+class Search:
+    """A march that chooses its blocks; the edges so far and what is known on their nodes."""
+
+    def __init__(
+        self, pool: ThreadPoolExecutor, course: Course, lanes: list[Lane], t_max: float, tolerance: Tolerance,
+        limit: float, most: int,
+    ):  # fmt: skip
+        self.pool, self.course, self.lanes, self.tolerance = pool, course, lanes, tolerance
+        self.t_max, self.limit, self.most = t_max, limit, most
+        self.edges: list[float] = []
+        self.rule: Radau = radau(course.time.stages)
+
+    def run(self, report: Callable[[float, int], None]) -> int:
+        """To the end, or how the members are where that is not reached."""
+        if self.tried(0.0, 0.0) == CROWDED:
+            return CROWDED
+        length, now = min(FIRST, self.limit, self.t_max), 0.0
+        while now < self.t_max:
+            left = self.t_max - now
+            length = min(length, self.limit, left)
+            if length < left < 2 * length:
+                length = left / 2
+            if length < SMALLEST * max(min(FIRST, self.t_max), now):
+                raise SolveError(
+                    f"the flow could not be followed beyond t={now:.6g}, however short the block: "
+                    "it may blow up there, or its kernels do not settle"
+                )
+            if len(self.edges) > self.most:
+                raise SolveError(
+                    f"more than {self.most} blocks of time are needed beyond t={now:.6g}: "
+                    "take a larger tol (or rtol, or none), or a smaller t_max"
+                )
+            end = self.t_max if length == left else now + length
+            factor = self.tried(now, end)
+            if factor == CROWDED:
+                return CROWDED
+            if factor < 0.8:
+                length *= max(factor, 0.2)
+                continue
+            if len(self.edges) == 2 and factor > LONGEST and length < min(left, self.limit):
+                self.undo()  # the first block may be much too short: it is found by trying
+                length *= min(factor, 30.0)
+                continue
+            now = end
+            report(now, len(self.edges) - 1)
+            length *= min(factor, LONGEST)
+        return FINE
+
+    def tried(self, start: float, end: float) -> float:
+        """Solve a block and keep it if it is good: by which factor the next should be longer (or CROWDED)."""
+        number = len(self.edges)
+        lanes = self.lanes
+        if number == lanes[0].pages.F_w.shape[1]:
+            lanes = [lane._replace(pages=with_room(lane.pages, room(number + 1))) for lane in lanes]
+        edges = np.full(1 + lanes[0].pages.F_w.shape[1], end)
+        edges[number] = start
+        found = all_moved(self.pool, self.course, lanes, edges, number + 1)
+        health = np.concatenate([np.asarray(lane.going.health) for lane in found])
+        if np.any(health == CROWDED):
+            return CROWDED
+        if np.any(health != FINE):
+            return 0.4 if not np.any(health == DIVERGING) else 0.25
+        worst = 1e-12
+        for lane in found if number else ():
+            page = jax.tree.map(lambda x: np.asarray(x)[:, number], lane.pages)
+            worst = max(worst, excess(self.rule, page, np.asarray(lane.going.states.sizes), self.tolerance))
+        factor = 0.9 * worst ** (-1 / (len(self.rule.nodes) + 1))
         if factor < 0.8:
-            length *= max(factor, 0.2)
-            continue
-        march.keep(stop if length == left else march.time + length, steps)
-        report(march)
-        if max(step.sweeps for step in steps) > MANY:
-            factor = min(factor, 1.0)
-        length *= min(factor, LONGEST)
+            return factor
+        self.edges.append(end)
+        self.before, self.lanes = self.lanes, found
+        sweeps = max(int(np.max(np.asarray(lane.pages.sweeps)[:, number])) for lane in found)
+        return min(factor, 1.0) if sweeps > MANY else factor
+
+    def undo(self) -> None:
+        """Forget the last block."""
+        self.edges.pop()
+        self.lanes = self.before
+
+    def ensemble(
+        self, plan: Plan, problems: list[Problem], health: int, failure: BaseException | None
+    ) -> Ensemble:
+        """What has been solved."""
+        if len(self.edges) < 2:
+            return Ensemble(np.zeros(1), [[] for _ in problems], plan, health, failure)
+        found = {}
+        for lane in self.lanes:
+            found |= dict(zip(lane.tasks, collected(lane, self.course.keep), strict=True))
+        count, blocks = len(plan.seeds), len(self.edges) - 1
+        replicas = [[cut(found[p, r], blocks) for r in range(count)] for p in range(len(problems))]
+        return Ensemble(np.array(self.edges), replicas, plan, health, failure)
 
 
-def march_along(march: March, edges: Float[np.ndarray, " b"], report: Report) -> None:
-    """March along given blocks or steps; UnsettledError where a block is too long."""
-    for end in edges[1:]:
-        march.make_room()
-        march.keep(float(end), march.attempt(float(end - march.time)))
-        report(march)
+def with_room(pages: Nodes, blocks: int) -> Nodes:
+    """The same pages, and more that are empty."""
+    more = blocks - pages.F_w.shape[1]
+    return jax.tree.map(
+        lambda x: np.pad(np.asarray(x), ((0, 0), (0, more)) + ((0, 0),) * (x.ndim - 2)), pages
+    )
 
 
 def halved(edges: Float[np.ndarray, " b"]) -> Float[np.ndarray, " c"]:

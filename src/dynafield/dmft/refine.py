@@ -1,8 +1,9 @@
-"""From a tolerance to a grid of time and a number of paths.
+"""From a tolerance to a grid of time and a number of points.
 
-A pilot with few paths chooses the grid. Replicas on that grid follow, with more and more points
-until their scatter is small enough; each round draws its noise along the principal directions that
-the one before found [eq:dmft_rotation].
+A pilot with few points chooses the grid, and tells how much directions that are dropped matter: one of its
+replicas is solved again with more of them dropped. Replicas on that grid follow, with as many points as the
+scatter calls for, until it is small enough. What a round finds that is different from the round before,
+beyond both scatters, is bias, and part of the error bar.
 """
 
 import dataclasses
@@ -13,44 +14,49 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from dynafield.dmft.ensemble import Ensemble, Plan, run
-from dynafield.dmft.equations import Equations, TimeRule
-from dynafield.dmft.grid import Tolerance, halved, march_adaptively, march_along
-from dynafield.dmft.kernels import FAINT
-from dynafield.dmft.march import Accuracy, March, Means, TooLargeError, UnsettledError, room
+from dynafield.dmft.ensemble import Ensemble, Equations, Plan, Problem, march_along, member_bytes
+from dynafield.dmft.estimates import Estimate, Extra, curves_of, estimate
+from dynafield.dmft.grid import FAINT, Tolerance, halved, march_adaptively
+from dynafield.dmft.march import CROWDED, DIVERGING, FINE, UNSETTLED, room
+from dynafield.dmft.observation import observed_measures
+from dynafield.dmft.rules import Blocks, TimeRule
 from dynafield.errors import InputError, SolveError
-from dynafield.numerics.collocation import radau
 
-__all__ = ["Order", "refine"]
+__all__ = ["Order", "Solution", "refine"]
 
 PILOT = 512
-"""Points of the pilot."""
+"""Points of the pilot at least."""
 PREVIEW = 256
 """Points of a pilot that is all there is."""
 REPLICAS = 6
 """Independent samples, whose scatter is the error bar."""
+COARSER = 4.0
+"""Factor of what is dropped in a replica of the pilot that is solved twice."""
 PLENTY = 8192
-"""Points with which an iteration that does not settle calls for shorter blocks, not for more points."""
+"""Points with which kernels that do not settle call for shorter blocks, not for more points."""
 ROUNDS = 6
 """Rounds of replicas before giving up."""
-TIME_SHARE = 0.4
-"""Share of the tolerance that the error in time may use."""
+TIME_SHARE = 0.2
+"""Share of the tolerance that the error in time of one block may use; later times are left with it."""
 SAMPLE_SHARE = 0.4
 """Largest standard error, as a share of the tolerance."""
-
-MORE = 4
-"""Factor of the share of paths that carry tangents where responses turn out to scatter most."""
+DROPPED_SHARE = 0.2
+"""Largest error by dropped directions, as a share of the tolerance."""
 LEAP = 16
 """Largest factor between the points of two rounds."""
 RATE = 0.85
 """Power of the number of points in the scatter."""
+ROOM = 32
+"""Directions there is room for in a first pilot."""
+SIGNIFICANT = 2.0
+"""A difference between rounds is bias as far as it exceeds so many of its standard errors."""
 
 
 class Order(NamedTuple):
     """What was asked, checked."""
 
     equations: Equations
-    problems: list[Any]
+    problems: list[Problem]
     shape: tuple[int, ...]
     t_max: float
     tolerance: Tolerance
@@ -65,145 +71,311 @@ class Order(NamedTuple):
         """How time is cut."""
         return self.equations.time
 
+    @property
+    def fixed(self) -> bool:
+        """Whether the user has fixed points or grid, and takes the error bars that come."""
+        steps = self.time.rule is None
+        return self.points is not None or (self.edges is not None and not steps)
+
+
+class Solution(NamedTuple):
+    """What was solved: replicas on a grid, curves of every problem with their errors, what stopped it."""
+
+    ensemble: Ensemble
+    estimates: list[Estimate]
+    failure: BaseException | None
+
 
 Report = Callable[..., None]
-"""Told the march, the number of the round and its points after every block."""
+"""Told the time, the blocks, the number of the round and its points, now and then."""
 
 
-def refine(order: Order, report: Report) -> Ensemble:
+def refine(order: Order, report: Report) -> Solution:
     """Solve to tolerance; a failure comes with what was solved before it."""
     pilot = first_plan(order)
-    check_steps(order, pilot)
-    first = partial(report, number=0, points=pilot.points)
-    known = find_grid(order, pilot, first)
-    if order.preview:
-        return known
-    plan = pilot._replace(points=order.points or first_points(order), replicas=REPLICAS)
-    hope = np.inf
+    check_memory(order, pilot)
+    known = find_grid(order, pilot, report)
+    epsilon, extra = pilot.epsilons[0], [{} for _ in order.problems]
+    if known.failure is None and known.health == FINE:
+        epsilon, extra = dropping(order, known)
+    known = without_coarse(known)
+    last = solution(order, known, extra)
+    if order.preview or last.failure is not None:
+        return last
+    plan, pilot_known = first_round(order, known, last, epsilon), known
     for number in range(1, ROUNDS + 1):
-        if known.failure is not None:
-            return known
-        needed = plan.bytes(order.time.room_for(known.edges))
-        if needed > order.memory:
-            words = f"{plan.points} points per replica need {needed / 1e9:.2g} GB, more than memory_gb allows"
-            return dataclasses.replace(
-                known, failure=SolveError(f"{words}: take more of it, or a larger tol")
-            )
-        told = partial(report, number=number, points=plan.points)
-        march = partial(march_along, edges=known.edges, report=told)
-        turns = [order.equations.principal(replicas) for replicas in known.replicas]
-        found = run(plan, order.problems, turns, march, order.time.room_for(known.edges))
-        stuck = isinstance(found.failure, UnsettledError)
-        if stuck and order.points is None and plan.points < PLENTY:
-            plan = plan._replace(points=4 * plan.points)  # a small sample may have no fixed point to find
+        failure = too_large(order, plan, len(known.edges) - 1)
+        if failure is not None:
+            return last._replace(failure=failure)
+        told = partial(report, number=number, points=plan.points, edges=known.edges)
+        found = round_of(order, plan, known, pilot_known, told)
+        if found.health == CROWDED and found.failure is None:
+            plan = plan._replace(room=room(plan.room + 1))
             continue
-        if stuck and order.edges is None:
-            finer = halved(known.edges)
-            march = partial(march_along, edges=finer, report=first)
-            known = run(pilot, order.problems, None, march, order.time.room_for(finer))
+        if found.health == UNSETTLED and found.failure is None and can_be_eased(order, plan):
+            plan, known = eased(order, plan, known)
             continue
-        if found.failure is not None:
+        now = solution(order, found, extra)
+        if now.failure is not None:
             further = len(found.edges) >= len(known.edges) and len(found.replicas[0]) > 1
-            return found if further else dataclasses.replace(known, failure=found.failure)
-        known = found
-        need = shortfall(order, known)
+            return now if further else last._replace(failure=now.failure)
+        now = with_bias(order, last, now)
+        last, known = now, found
+        need = shortfall(order, now.estimates)
         if order.points or need <= 1:
-            return known
-        plan, hope = larger(plan, need, hope)
-    tol = order.tolerance.absolute
-    words = f"tol={tol:g} is not met with {known.points} points per replica: take a larger tol"
-    return dataclasses.replace(known, failure=SolveError(words))
+            return now
+        plan = plan._replace(points=plan.points * grown_by(need))
+    worst = worst_error(order, last.estimates)
+    words = f"tol={order.tolerance.absolute:g} is not met with {known.plan.points} points per replica"
+    return last._replace(failure=SolveError(f"{words} (error bars up to {worst:.2g}): take a larger tol"))
+
+
+def round_of(order: Order, plan: Plan, known: Ensemble, pilot: Ensemble, report: Any) -> Ensemble:
+    """Replicas along a known grid; those of the pilot are taken over where they are of the same kind."""
+    mine, same = pilot.plan, len(pilot.edges) == len(known.edges)
+    kind = (plan.points, plan.room, plan.epsilons[0], plan.settled)
+    reused = 0
+    if same and kind == (mine.points, mine.room, mine.epsilons[0], mine.settled):
+        reused = len(mine.seeds)
+    rest = plan._replace(seeds=plan.seeds[reused:], epsilons=plan.epsilons[reused:])
+    many = at_once(order, plan, known)
+    found = march_along(order.equations, order.problems, rest, known.edges, report, many)
+    if not reused or found.failure is not None or found.health != FINE:
+        return found
+    whole = [old + new for old, new in zip(pilot.replicas, found.replicas, strict=True)]
+    return dataclasses.replace(found, replicas=whole, plan=plan)
 
 
 def first_plan(order: Order) -> Plan:
-    """The plan of the pilot."""
-    tolerance = order.tolerance
-    accuracy = (
-        Accuracy(tolerance.absolute / 20, 0.03)
-        if tolerance.relative is None
-        else Accuracy(tolerance.absolute / 20, tolerance.relative / 10, FAINT, patience=150)
-    )
-    share = order.equations.share * (
-        1.0 if order.edges is None else order.time.carrying(len(order.edges) - 1)
-    )
-    means = Means.of_device(share, order.memory, *(order.equations.chunks or ()))
-    points = (order.points or PREVIEW) if order.preview else PILOT
-    return Plan(order.equations, points, 2, accuracy, order.seed, means, tolerance.absolute)
-
-
-def check_steps(order: Order, pilot: Plan) -> None:
-    """InputError for more steps than there is memory for, and how many there could be."""
-    if order.edges is None or order.time.rule is not None:
-        return
-    least, edges = pilot._replace(points=order.points or first_points(order)), order.edges
-    if least.bytes(order.time.room_for(edges)) <= order.memory:
-        return
-    possible = len(edges) - 1
-    while possible > 1 and least.bytes(order.time.room_for(edges[: possible + 1])) > order.memory:
-        possible = int(0.99 * possible)
-    raise InputError(
-        f"t_max must be at most {edges[possible]:g} with memory_gb={order.memory / 1e9:g}, which is enough "
-        f"for {possible} steps, got {order.t_max:g} ({len(edges) - 1} steps)"
-    )
-
-
-def larger(plan: Plan, need: float, hope: float) -> tuple[Plan, float]:
-    """A plan for a scatter `need` times smaller, and the need from which on it will have failed.
-
-    Where more points did not bring what was hoped for, responses scatter most: more of the paths
-    carry tangents then.
-    """
-    more, means = 1, plan.means
-    if need > hope and means.share < 1:
-        more = min(MORE, round(1 / means.share))
-        means = means._replace(share=more * means.share)
-    factor = 2 ** int(np.ceil(np.log2(max(1.0, need / more**RATE)) / RATE))
-    factor = min(factor, LEAP)
-    hope = need * (more * factor) ** (-RATE / 2)
-    return plan._replace(points=factor * plan.points, means=means), hope
+    """The plan of the pilot: two replicas, and the first of them again with more dropped."""
+    tol, rtol = order.tolerance
+    epsilon = min(5 * tol, 2e-2) if rtol is None else min(5 * tol, 2e-2, rtol / 3)
+    faint, floor = (1e-3, 0.3) if rtol is None else (FAINT, FAINT)
+    settled = min(tol, rtol or 1.0) / 300
+    points = order.points or (PREVIEW if order.preview else first_points(order))
+    epsilons = (epsilon, epsilon, COARSER * epsilon)
+    return Plan(points, (0, 1, 0), epsilons, first_room(order), faint, settled, floor, order.seed)
 
 
 def first_points(order: Order) -> int:
-    """A power of two near what a tolerance often needs."""
-    guess = order.time.first / order.tolerance.absolute
-    return int(np.clip(2 ** np.round(np.log2(guess)), PILOT, 2**15))
+    """A power of two near what a tolerance often needs; few replicas of it make the pilot."""
+    return int(np.clip(2 ** np.round(np.log2(1.0 / order.tolerance.absolute)), PILOT, 2**12))
 
 
-def find_grid(order: Order, pilot: Plan, report: Callable[[March], None]) -> Ensemble:
-    """The pilot, on its way choosing the grid unless it is given."""
-    edges = order.edges
-    if edges is None:
-        found = choose_grid(order, pilot, order.problems, np.array([order.t_max]), report)
-        if found.failure is not None or len(found.replicas) == len(order.problems):
+def first_room(order: Order) -> int:
+    """Directions there is room for: every step has new ones where mini-batches are sampled."""
+    c = order.problems[0].model.outputs
+    if order.equations.fraction < 1 and not order.equations.closed and order.edges is not None:
+        return room(c * (len(order.edges) + 4))
+    return room(ROOM * c)
+
+
+def at_once(order: Order, plan: Plan, known: Ensemble) -> int:
+    """Members that fit into memory together."""
+    one = member_bytes(order.equations, order.problems[0].model, plan, room(len(known.edges) - 1))
+    return max(1, int(order.memory / one))
+
+
+def too_large(order: Order, plan: Plan, blocks: int) -> SolveError | None:
+    """What is wrong with a plan that does not fit into memory."""
+    needed = member_bytes(order.equations, order.problems[0].model, plan, room(blocks))
+    if needed <= order.memory:
+        return None
+    words = f"{plan.points} points per replica need {needed / 1e9:.2g} GB, more than memory_gb allows"
+    return SolveError(f"{words}: take more of it, or a larger tol")
+
+
+def check_memory(order: Order, pilot: Plan) -> None:
+    """InputError for more steps than there is memory for, and how many there could be."""
+    if order.edges is None or order.time.rule is not None:
+        return
+    model, steps = order.problems[0].model, len(order.edges) - 1
+
+    def fits(count: int) -> bool:
+        return member_bytes(order.equations, model, pilot, count) <= order.memory
+
+    if fits(steps):
+        return
+    possible = steps
+    while possible > 1 and not fits(possible):
+        possible = int(0.95 * possible)
+    raise InputError(
+        f"t_max must be at most {order.edges[possible]:g} with memory_gb={order.memory / 1e9:g}, "
+        f"which is enough for {possible} steps, got {order.t_max:g} ({steps} steps)"
+    )
+
+
+def find_grid(order: Order, pilot: Plan, report: Report) -> Ensemble:
+    """The pilot, on its way choosing the grid unless it is given; with more room where it needs it."""
+    while True:
+        if order.edges is not None:
+            told = partial(report, number=0, points=pilot.points, edges=order.edges)
+            needed = at_once(order, pilot, Ensemble(order.edges, [], pilot))
+            found = march_along(order.equations, order.problems, pilot, order.edges, told, needed)
+        else:
+            share = order.tolerance.times(TIME_SHARE)
+            told = partial(report_time, report, order, pilot.points)
+            most = Blocks.most
+            found = march_adaptively(order.equations, order.problems, pilot, order.t_max, share, most, told)
+        if found.health != CROWDED or found.failure is not None:
             return found
-        edges = found.edges
-    march = partial(march_along, edges=edges, report=report)
-    return run(pilot, order.problems, None, march, order.time.room_for(edges))
+        pilot = pilot._replace(room=room(2 * pilot.room))
+        failure = too_large(order, pilot, len(found.edges) - 1)
+        if failure is not None:
+            return dataclasses.replace(found, failure=failure)
 
 
-def choose_grid(
-    order: Order, pilot: Plan, problems: list[Any], stops: Float[np.ndarray, " k"], report: Callable
-) -> Ensemble:
-    """A pilot whose grid suits all problems, or, where memory is short, the last of those that refine it."""
-    share = order.tolerance.times(TIME_SHARE)
-    rule = radau(order.time.stages)
-    march = partial(march_adaptively, rule=rule, stops=stops, tolerance=share, report=report)
-    found = run(pilot, problems, None, march, room(30), together=True)
-    half = len(problems) // 2
-    if not (isinstance(found.failure, TooLargeError) and half):
-        return found
-    found = choose_grid(order, pilot, problems[:half], stops, report)
-    if found.failure is not None:
-        return found
-    return choose_grid(order, pilot, problems[half:], found.edges[1:], report)
+def report_time(report: Report, order: Order, points: int, now: float, blocks: int) -> None:
+    """Tell how far a pilot is."""
+    report(order.time.share(now, order.t_max), blocks, number=0, points=points, t=now)
 
 
-def shortfall(order: Order, known: Ensemble) -> float:
+def without_coarse(known: Ensemble) -> Ensemble:
+    """The pilot without the replica that is solved twice."""
+    plan = known.plan._replace(seeds=known.plan.seeds[:2], epsilons=known.plan.epsilons[:2])
+    return dataclasses.replace(known, replicas=[one[:2] for one in known.replicas], plan=plan)
+
+
+def dropping(order: Order, known: Ensemble) -> tuple[float, list[dict[str, Extra]]]:
+    """What may be dropped in the rounds to come, and the error that it makes [eq:dropped].
+
+    Errors are in proportion to what is dropped; two replicas of one sample show by how much.
+    """
+    epsilon = known.plan.epsilons[0]
+    gaps, worst = [], 0.0
+    for problem, replicas in zip(order.problems, known.replicas, strict=True):
+        fine, coarse = (curves_of(problem.model, replicas[k]) for k in (0, 2))
+        gap = {name: np.abs(coarse[name] - fine[name]) / (COARSER - 1) for name in fine}
+        gaps.append(gap)
+        for name, values in monitored(order, problem, fine).items():
+            allowed = DROPPED_SHARE * order.tolerance.allowed(values, unit_of(values, fine, name))
+            worst = max(worst, float(np.max(gap[name] / (allowed + FAINT**2 * np.max(np.abs(values))))))
+    factor = 1.0 / max(1.0, worst)
+    if order.preview:
+        factor = 1.0
+    extra = [{name: Extra(dropped=factor * gap) for name, gap in one.items()} for one in gaps]
+    return factor * epsilon, extra
+
+
+def monitored(order: Order, problem: Problem, curves: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Curves that the tolerance bounds: errors, and losses where errors may jump with f."""
+    own = problem.model.own_error
+    names = ("train_loss", "test_loss") if own else ("train_error", "test_error")
+    return {name: curves[name] for name in names}
+
+
+def unit_of(values: np.ndarray, curves: dict[str, np.ndarray], name: str) -> np.ndarray:
+    """The unit of a curve's error: the test curve at t = 0, or its own value where it has grown beyond."""
+    start = np.abs(curves[name.replace("train", "test")][0])
+    return np.maximum(start, np.abs(values))
+
+
+def solution(order: Order, known: Ensemble, extra: list[dict[str, Extra]]) -> Solution:
+    """Curves of an ensemble, and what stopped it, in words."""
+    failure = known.failure
+    if failure is None and known.health != FINE:
+        failure = explained(order, known)
+    if len(known.edges) < 2 or not known.replicas[0]:
+        return Solution(known, [], failure or SolveError("nothing was solved"))
+    found, size = [], len(order.time.nodes(known.edges))
+    for problem, replicas, more in zip(order.problems, known.replicas, extra, strict=True):
+        runs = [curves_of(problem.model, one, observed_measures(order.equations, problem, one, k))
+                for k, one in enumerate(replicas)]  # fmt: skip
+        fitting = {name: Extra(*(resized(part, size) for part in one)) for name, one in more.items()}
+        found.append(estimate(order.equations, runs, replicas, fitting))
+    return Solution(known, found, failure)
+
+
+def resized(part: Any, size: int) -> Any:
+    """An error bar over as many nodes as there are."""
+    if np.ndim(part) == 0 or len(part) == size:
+        return part
+    return part[:size] if len(part) > size else np.full(size, np.max(part))
+
+
+def explained(order: Order, known: Ensemble) -> SolveError:
+    """Why a march ended early, in words for the user."""
+    t, steps = known.edges[-1], order.time.rule is None
+    if known.health == DIVERGING and steps:
+        number = len(known.edges)
+        step = float(order.edges[1]) if order.edges is not None else 0.0
+        return SolveError(f"training blew up in step {number} (t={number * step:.6g}): take a smaller step")
+    if known.health == DIVERGING:
+        return SolveError(f"the flow could not be followed beyond t={t:.6g}: it blows up there")
+    end = known.planned[len(known.edges)] if len(known.planned) > len(known.edges) else t
+    return SolveError(
+        f"the iteration for the kernels did not converge between t={t:.6g} and {end:.6g}: "
+        "take a grid of shorter blocks"
+    )
+
+
+def can_be_eased(order: Order, plan: Plan) -> bool:
+    """Whether the user has left points or blocks to us."""
+    return order.edges is None or (order.points is None and plan.points < PLENTY)
+
+
+def eased(order: Order, plan: Plan, known: Ensemble) -> tuple[Plan, Ensemble]:
+    """More points, which a small sample may need to have a fixed point at all, or shorter blocks."""
+    if order.points is None and plan.points < PLENTY:
+        return plan._replace(points=4 * plan.points), known
+    return plan, dataclasses.replace(known, edges=halved(known.edges))
+
+
+def first_round(order: Order, known: Ensemble, pilot: Solution, epsilon: float) -> Plan:
+    """The plan of the first round: points by the scatter of the pilot, room by its rank."""
+    rank = max(int(one.later.count[-1]) for replicas in known.replicas for one in replicas)
+    c = order.problems[0].model.outputs
+    finer = np.log(known.plan.epsilons[0] / epsilon) if epsilon < known.plan.epsilons[0] else 0.0
+    wide = max(known.plan.room, room(int(rank * (1.05 + 0.15 * finer)) + order.time.stages * c))
+    points = order.points
+    if points is None:
+        need = shortfall(order, pilot.estimates) * np.sqrt(2 / REPLICAS) / CAUTIOUS
+        guess = known.plan.points * max(need, 1e-3) ** (1 / RATE)
+        points = int(2 ** np.round(np.log2(np.clip(guess, known.plan.points, 2**15))))
+    seeds = tuple(range(REPLICAS))
+    return known.plan._replace(points=points, seeds=seeds, epsilons=(epsilon,) * REPLICAS, room=wide)
+
+
+CAUTIOUS = 2.0
+"""How much more than needed the scatter of two replicas, at its largest over time, asks for."""
+
+
+def grown_by(need: float) -> int:
+    """A power of two by which more points make the scatter `need` times smaller."""
+    return min(2 ** int(np.ceil(np.log2(max(1.0, need)) / RATE)), LEAP)
+
+
+def shortfall(order: Order, estimates: list[Estimate]) -> float:
     """Largest standard error in units of what sampling may contribute."""
     worst = 0.0
-    for problem, replicas in zip(order.problems, known.replicas, strict=True):
-        for one in order.equations.monitored(problem, replicas):
-            least = FAINT**2 * np.min(one.unit)
-            allowed = SAMPLE_SHARE * order.tolerance.allowed(one.value, one.unit) + least
-            worst = max(worst, float(np.max(one.scatter / allowed)))
+    for problem, one in zip(order.problems, estimates, strict=True):
+        for name, values in monitored(order, problem, one.value).items():
+            unit = unit_of(values, one.value, name)
+            allowed = SAMPLE_SHARE * order.tolerance.allowed(values, unit) + FAINT**2 * np.min(unit)
+            worst = max(worst, float(np.max(one.scatter[name] / allowed)))
     return worst
+
+
+def worst_error(order: Order, estimates: list[Estimate]) -> float:
+    """Largest error bar in units of the tolerance's own."""
+    worst = 0.0
+    for problem, one in zip(order.problems, estimates, strict=True):
+        for name, values in monitored(order, problem, one.value).items():
+            worst = max(worst, float(np.max(one.error[name] / unit_of(values, one.value, name))))
+    return worst
+
+
+def with_bias(order: Order, before: Solution, now: Solution) -> Solution:
+    """Error bars with what a smaller sample had on average beyond its scatter [eq:bias].
+
+    The bias of a sample is of order rank/points: that of the larger one follows from the difference.
+    """
+    ratio = before.ensemble.plan.points / now.ensemble.plan.points
+    if ratio >= 1 or len(before.ensemble.edges) != len(now.ensemble.edges):
+        return now
+    for old, new in zip(before.estimates, now.estimates, strict=True):
+        for name, error in new.error.items():
+            gap = np.abs(new.value[name] - old.value[name])
+            chance = SIGNIFICANT * np.hypot(old.scatter[name], new.scatter[name])
+            new.error[name] = np.hypot(error, np.maximum(gap - chance, 0.0) * ratio / (1 - ratio))
+    return now

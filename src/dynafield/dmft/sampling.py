@@ -1,25 +1,31 @@
-r"""Sampled coordinates: scrambled Sobol points, every component of the prior with its exact weight.
+r"""Sampled coordinates and data: scrambled Sobol points, made exactly white.
 
-Few components are strata, each with a number of points in proportion to the root of its weight,
-rounded to powers of two; many are drawn from one Sobol coordinate instead. A stratum that is symmetric about
-zero is sampled on one half only, since \((w, w^*, \eta) \to -(w, w^*, \eta)\) maps it to the other.
+Few components of the prior are strata, each with its exact weight and a number of points in proportion to
+the root of it, rounded to powers of two; many are drawn from one Sobol coordinate instead. A stratum that
+is symmetric about zero is sampled on one half only where the model is odd, since \((w, w^*, \zeta) \to -(w,
+w^*, \zeta)\) maps it to the other. Normals of a stratum have exact means and covariances, so that what is
+linear in them has no sampling error [eq:white].
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
 
-from dynafield.numerics.normals import normals_of, sobol
+from dynafield.numerics.normals import normals_of, sobol, whitened
 from dynafield.problem.laws import quantile
+from dynafield.problem.model import Datum, Model
 from dynafield.problem.priors import Components
 
-__all__ = ["Sample", "Stratum", "draw", "strata"]
+__all__ = ["Sample", "Stratum", "datum_of", "draw", "draw_data", "own_normals", "strata"]
 
 STRATA = 8
 """Up to so many components each have points of their own."""
-SMALLEST = 32
+SMALLEST = 64
 """Points of the smallest stratum."""
+REMEMBERED = 2**19
+"""Normals of at most so many numbers, four megabytes, are remembered."""
 
 
 class Stratum(NamedTuple):
@@ -91,15 +97,71 @@ def draw(parts: list[Stratum], dims: int, seed: tuple[int, ...], fold: bool = Tr
 
 def one(part: Stratum, dims: int, seed: tuple[int, ...], folded: bool) -> Sample:
     """The points of one stratum, or of half of it."""
-    uniform = sobol(dims if part.constant else dims + 1, part.points, seed)
-    if folded:
-        uniform[0] *= 0.5
     weight = np.full(part.points, part.weight / part.points)
     halves = np.full(part.points, folded)
     if part.constant:
-        return Sample(np.full(part.points, part.components.mean[0]), weight, halves, normals_of(uniform))
-    target = quantile(part.components, uniform[0])
+        normals = white(dims, part.points, seed, folded)
+        return Sample(np.full(part.points, part.components.mean[0]), weight, halves, normals)
+    uniform = sobol(dims + 1, part.points, seed)
+    target = quantile(part.components, 0.5 * uniform[0] if folded else uniform[0])
     if np.all(part.components.std > 0):  # the second moment exactly; atoms stay where they are
         exact = np.sum(part.components.weight * (part.components.mean**2 + part.components.std**2))
         target = target * np.sqrt(exact / np.mean(target**2))
-    return Sample(target, weight, halves, normals_of(uniform[1:]))
+    return Sample(target, weight, halves, made_white(normals_of(uniform[1:]), not folded))
+
+
+@lru_cache(maxsize=64)
+def remembered(dims: int, points: int, seed: tuple[int, ...], folded: bool) -> Float[np.ndarray, "k n"]:
+    """White normals of a point mass: the same for every problem with the same seed."""
+    uniform = sobol(dims, points, seed)
+    if folded:
+        uniform[0] *= 0.5
+    normals = made_white(normals_of(uniform), not folded)
+    normals.setflags(write=False)
+    return normals
+
+
+def white(dims: int, points: int, seed: tuple[int, ...], folded: bool) -> Float[np.ndarray, "k n"]:
+    """White normals, remembered if they are few."""
+    make = remembered if dims * points <= REMEMBERED else remembered.__wrapped__
+    return make(dims, points, seed, folded)
+
+
+def made_white(normals: Float[np.ndarray, "k n"], centred: bool) -> Float[np.ndarray, "k n"]:
+    """Normals with exact second moments, and means unless their mirror images see to these.
+
+    As many as the points can determine well; the others stay as they are.
+    """
+    dims, points = normals.shape
+    exact = min(dims, points // 4)
+    return np.concatenate([whitened(normals[:exact], centred), normals[exact:]])
+
+
+def own_normals(model: Model) -> int:
+    """Standard normals of a datum besides those of its f: label noise, and own randomness."""
+    return model.own.normals + 1
+
+
+def draw_data(
+    model: Model, rho: float, sigma: float, points: int, dims: int, seed: tuple[int, ...]
+) -> tuple[Datum, Float[np.ndarray, "k n"]]:
+    """Sampled data: their facts, and the normals of f, the teacher's output first.
+
+    The first Sobol coordinate is the direction of f* + ξ, in which labels may jump.
+    """
+    own = own_normals(model)
+    normals = made_white(normals_of(sobol(own + dims, points, seed)), True)
+    along, across = normals[0], normals[1]
+    size = np.hypot(rho, sigma)
+    turn = (rho / size, sigma / size) if size > 0 else (1.0, 0.0)
+    first = turn[0] * along + turn[1] * across
+    noise = turn[1] * along - turn[0] * across
+    datum = datum_of(model, rho, sigma, noise, normals[2 : own + 1], first)
+    return datum, np.concatenate([first[None], normals[own + 1 :]])
+
+
+def datum_of(
+    model: Model, rho: float, sigma: float, noise: np.ndarray, own: np.ndarray, first: np.ndarray
+) -> Datum:
+    """The facts of data from their standardized f*, ξ and own normals."""
+    return Datum(rho * first, sigma * noise, model.own.rows(own.T))

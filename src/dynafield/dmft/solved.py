@@ -1,7 +1,8 @@
 """What all learning curves of this solver have in common: grid, tolerance, sampling, status."""
 
 import dataclasses
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -14,7 +15,14 @@ from dynafield.records.record import quantity
 from dynafield.records.text import show
 from dynafield.records.timed import TimedRecord
 
-__all__ = ["SolvedRecord", "replica_mean"]
+__all__ = ["Deferred", "SolvedRecord", "replica_mean"]
+
+
+class Deferred(NamedTuple):
+    """A quantity that is made when it is first asked for; not all can be, where there are many times."""
+
+    make: Callable[[], Any]
+    affordable: bool
 
 
 def replica_mean(values: Any, weight: np.ndarray, replica: np.ndarray) -> tuple[float, float]:
@@ -40,6 +48,19 @@ class SolvedRecord(TimedRecord):
     seed: int = 0
     status: str = "finished"
     trainer: Trainer = GradientFlow()
+
+    def __getattribute__(self, name: str) -> Any:
+        value = super().__getattribute__(name)
+        if isinstance(value, Deferred):
+            value = value.make()
+            object.__setattr__(self, name, value)
+        return value
+
+    def to_xarray(self) -> xr.Dataset:
+        """Everything as a labelled data set, but for two-time functions of too many times."""
+        large = [k for k, v in vars(self).items() if isinstance(v, Deferred) and not v.affordable]
+        whole = dataclasses.replace(self, **dict.fromkeys(large)) if large else self
+        return super(SolvedRecord, whole).to_xarray()
 
     @property
     def complete(self) -> bool:

@@ -36,8 +36,11 @@ def normals_of(uniform: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
     return ndtri(np.clip(uniform, OPEN, 1 - OPEN))
 
 
-def whitened(normals: Float[np.ndarray, "k n"]) -> Float[np.ndarray, "k n"]:
-    """A sample, by columns, with means and covariance made exact; earlier rows do not feel later ones."""
-    centred = normals - np.mean(normals, axis=1, keepdims=True)
+def whitened(normals: Float[np.ndarray, "k n"], centre: bool = True) -> Float[np.ndarray, "k n"]:
+    """A sample, by columns, with means and covariance made exact; earlier rows do not feel later ones.
+
+    Without `centre` means stay, and second moments are made exact.
+    """
+    centred = normals - np.mean(normals, axis=1, keepdims=True) if centre else normals
     factor = np.linalg.cholesky(centred @ centred.T / centred.shape[1])
-    return np.linalg.solve(factor, centred)
+    return np.linalg.inv(factor) @ centred

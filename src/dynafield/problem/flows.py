@@ -1,44 +1,24 @@
-r"""Flows: models of one's own, by three functions of one row [eq:flow_general].
-
-\(\theta' = p(g, \theta)\), \(g = \tfrac1\delta X^\top \ell(f; z)\), \(f = X w(\theta)\). Every coordinate
-has a row \(\theta \in R^k\), every datum a row \(f \in R^c\); the teacher \(w^*\) of the task gives each
-datum its \(f^* = Xw^*\).
-"""
+r"""Flows: models of one's own, by three functions of one row [eq:flow_general]."""
 
 import dataclasses
 import inspect
+import warnings
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Float
 
 from dynafield.errors import InputError
-from dynafield.problem.checks import integer
 from dynafield.problem.laws import RowLaw, start_law, z_law
-from dynafield.problem.task import Task
+from dynafield.problem.model import MEASURES, Datum, Model
 
 __all__ = ["MEASURES", "Datum", "Flow", "SavedFlow"]
 
-MEASURES = ("train_loss", "train_error", "test_loss", "test_error")
-"""Curves of every flow."""
-TRIED = 64
-"""Rows on which the functions are tried before anything is solved."""
 
-
-class Datum(NamedTuple):
-    r"""What a datum knows besides its own f: \(f^* = x\cdot w^*\), label noise ξ, and z."""
-
-    f_star: Any
-    xi: Any
-    z: Any
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Flow:
-    r"""A model and the way it moves [eq:flow_general].
+class Flow(Model):
+    r"""A model by functions of the user, and the way it moves [eq:flow_general].
 
     Functions are those of one row, in jax.numpy; each may take the time as one more argument.
 
@@ -53,139 +33,135 @@ class Flow:
       \(|\ell|^2/2\) and \(|\ell|^2\) unless given.
     - `linear`: whether ℓ is affine in f with the same slope for all data at all times, so that the residuals
       need no sampling. Found out unless given; False samples them in any case.
-    - `differentiable`: whether the derivative of ℓ in f_star may be used. By default Stein's identity is,
-      which holds for labels like sign(f_star) too [eq:stein].
+
+    Numbers inside the functions are compiled in. A model whose numbers change often is better written as a
+    subclass of `Model`, whose numbers are its fields.
     """
 
-    w: Any
-    ell: Any
-    p: Any
-    theta0: Any
-    z: Any = None
-    loss: Any = None
-    error: Any = None
-    linear: bool | None = None
-    differentiable: bool = False
-    name: str = "own flow"
+    functions: "Functions" = eqx.field(static=True)
+    start_rows: Any
+    own_rows: Any
+    shapes: tuple[tuple[int, ...], tuple[int, ...]] = eqx.field(static=True)
+    affine_in_f: bool | None = eqx.field(static=True)
+    words: str = eqx.field(static=True)
 
-    start: RowLaw = dataclasses.field(init=False, repr=False)
-    own: RowLaw = dataclasses.field(init=False, repr=False)
-    channels: tuple[int, ...] = dataclasses.field(init=False, repr=False)
-    row_w: Any = dataclasses.field(init=False, repr=False)
-    row_ell: Any = dataclasses.field(init=False, repr=False)
-    row_p: Any = dataclasses.field(init=False, repr=False)
-    row_loss: Any = dataclasses.field(init=False, repr=False)
-    row_error: Any = dataclasses.field(init=False, repr=False)
-
-    def __post_init__(self):
-        for name in ("w", "ell", "p"):
-            if not callable(getattr(self, name)):
-                raise InputError(f"{name} must be a function of one row, got {getattr(self, name)!r}")
-        for name in ("loss", "error"):
-            if not (getattr(self, name) is None or callable(getattr(self, name))):
-                raise InputError(f"{name} must be None or a function of one row, got {getattr(self, name)!r}")
-        start, own = start_law(self.theta0), z_law(self.z)
-        put = object.__setattr__
-        put(self, "start", start)
-        put(self, "own", own)
-        for name, count in (("w", 1), ("ell", 2), ("p", 2), ("loss", 2), ("error", 2)):
-            put(self, f"row_{name}", timed(name, getattr(self, name), count))
-        theta = jax.ShapeDtypeStruct(start.shape, float)
-        put(self, "channels", traced("w", self.weight, "a number or a vector", None, theta))
-        if len(self.channels) > 1:
-            raise InputError(f"w must return a number or a vector, got shape {self.channels}")
-        f = jax.ShapeDtypeStruct(self.channels, float)
+    def __init__(
+        self, w: Any, ell: Any, p: Any, theta0: Any, z: Any = None, loss: Any = None, error: Any = None,
+        linear: bool | None = None, differentiable: bool = False, name: str = "own flow",
+    ):  # fmt: skip
+        given = dict(w=w, ell=ell, p=p, loss=loss, error=error)
+        for key, function in given.items():
+            needed = key in ("w", "ell", "p")
+            if not (callable(function) or (function is None and not needed)):
+                allowed = "a function of one row" if needed else "None or a function of one row"
+                raise InputError(f"{key} must be {allowed}, got {function!r}")
+        if differentiable:
+            warnings.warn(
+                "differentiable has no effect any more: no derivative of a label is ever taken",
+                DeprecationWarning,
+                stacklevel=2,
+            )
+        start, own = start_law(theta0), z_law(z)
+        counts = {"w": 1}
+        self.functions = Functions((k, timed(k, f, counts.get(k, 2))) for k, f in given.items())
+        self.start_rows, self.own_rows = start, own
+        self.affine_in_f, self.words = linear, name
         one = jax.ShapeDtypeStruct((), float)
-        datum = Datum(one, one, jax.ShapeDtypeStruct(own.shape, float))
-        traced("ell", self.push, "like f", self.channels, f, datum)
-        traced("p", self.move, "like theta", start.shape, f, theta)
-        for name in ("loss", "error"):
-            if getattr(self, name) is not None:
-                traced(name, getattr(self, f"row_{name}"), "a number", (), f, datum, one)
+        theta, z_row = (jax.ShapeDtypeStruct(law.shape, float) for law in (start, own))
+        channels = traced("w", self.functions["w"], "a number or a vector", None, theta, one)
+        if len(channels) > 1:
+            raise InputError(f"w must return a number or a vector, got shape {channels}")
+        self.shapes = (start.shape, channels)
+        f, datum = jax.ShapeDtypeStruct(channels, float), Datum(one, one, z_row)
+        traced("ell", self.functions["ell"], "like f", channels, f, datum, one)
+        traced("p", self.functions["p"], "like theta", start.shape, f, theta, one)
+        for key in ("loss", "error"):
+            if given[key] is not None:
+                traced(key, self.functions[key], "a number", (), f, datum, one)
 
     def __repr__(self) -> str:
         return f"Flow({self.name})"
 
     @property
-    def states(self) -> int:
-        """k, numbers per coordinate."""
-        return int(np.prod(self.start.shape, dtype=int))
+    def state_shape(self) -> tuple[int, ...]:
+        """Shape of θ."""
+        return self.shapes[0]
 
     @property
-    def outputs(self) -> int:
-        """c, channels."""
-        return int(np.prod(self.channels, dtype=int))
+    def channels(self) -> tuple[int, ...]:
+        """Shape of w."""
+        return self.shapes[1]
 
-    def weight(self, theta: Any, t: Any = 0.0) -> Any:
-        """w of a row."""
-        return jnp.asarray(self.row_w(theta, t), float)
+    @property
+    def name(self) -> str:
+        """As it was given."""
+        return self.words
 
-    def push(self, f: Any, datum: Datum, t: Any = 0.0) -> Any:
-        """ℓ of a row."""
-        return jnp.asarray(self.row_ell(f, datum, t), float)
+    @property
+    def linear(self) -> bool | None:
+        """As it was given."""
+        return self.affine_in_f
 
-    def move(self, g: Any, theta: Any, t: Any = 0.0) -> Any:
-        """p of a row."""
-        return jnp.asarray(self.row_p(g, theta, t), float)
+    @property
+    def start(self) -> RowLaw:
+        """The law of θ at t = 0."""
+        return self.start_rows
 
-    def measures(self, f: Any, datum: Datum, t: Any = 0.0) -> Any:
-        """Loss and error of a row."""
-        push = self.push(f, datum, t)
-        loss = 0.5 * jnp.sum(push**2) if self.loss is None else self.row_loss(f, datum, t)
-        error = jnp.sum(push**2) if self.error is None else self.row_error(f, datum, t)
-        return jnp.stack([jnp.asarray(loss, float), jnp.asarray(error, float)])
+    @property
+    def own(self) -> RowLaw:
+        """The law of z."""
+        return self.own_rows
 
-    def try_out(self, task: Task, seed: int = 0) -> None:
-        """InputError that names the function which is not finite on rows drawn at t = 0."""
-        rng = np.random.default_rng(integer("seed", seed, 0))
-        sigma, rho = float(np.max(task.sigma)), float(np.sqrt(task.prior.second_moment))
-        w_star = task.prior.sample(TRIED, 1)
-        theta = self.start.rows(rng.standard_normal((TRIED, self.start.normals)), w_star)
-        finite("theta0", theta)
-        w = jax.vmap(self.weight)(theta)
-        finite("w", w)
-        size = jnp.sqrt(jnp.mean(w**2, axis=0))
-        f = size * rng.standard_normal((TRIED, *self.channels))
-        own = self.own.rows(rng.standard_normal((TRIED, self.own.normals)))
-        finite("z", own)
-        datum = Datum(rho * rng.standard_normal(TRIED), sigma * rng.standard_normal(TRIED), own)
-        ell = jax.vmap(self.push)(f, datum)
-        finite("ell", ell)
-        g = jnp.sqrt(jnp.mean(ell**2, axis=0)) * rng.standard_normal((TRIED, *self.channels))
-        finite("p", jax.vmap(self.move)(g, theta))
-        for name, values in zip(("loss", "error"), jax.vmap(self.measures)(f, datum).T, strict=True):
-            finite(name, values)
+    @property
+    def own_loss(self) -> bool:
+        """Whether a loss was given."""
+        return self.functions["loss"] is not None
 
-    def affine(self, seed: int = 0) -> Float[np.ndarray, "c c"] | None:
-        """The slope of ℓ in f if it is the same for all data at all times, and ℓ does not know the time."""
-        if self.linear is False:
-            return None
-        rng = np.random.default_rng(seed)
-        c = self.outputs
-        f = 3.0 * rng.standard_normal((TRIED, *self.channels))
-        own = self.own.rows(rng.standard_normal((TRIED, self.own.normals)))
-        datum = Datum(rng.standard_normal(TRIED), rng.standard_normal(TRIED), own)
-        times = 10.0 * rng.random(TRIED)
-        slopes = np.asarray(jax.vmap(jax.jacfwd(self.push))(f, datum, times)).reshape(TRIED, c, c)
-        now, first = (jax.vmap(self.push)(f, datum, t) for t in (times, np.zeros(TRIED)))
-        scale = 1e-12 * (1.0 + np.max(np.abs(now)))
-        same = np.max(np.abs(slopes - slopes[0])) < scale and np.max(np.abs(now - first)) < scale
-        # slopes may agree by chance where ℓ is piecewise linear: a secant must have them too
-        far = jax.vmap(self.push)(-100.0 * f, datum, times)
-        secant = np.einsum("ab,nb->na", slopes[0], -101.0 * f.reshape(TRIED, c))
-        same &= bool(np.max(np.abs(np.reshape(far - now, (TRIED, c)) - secant)) < 1e3 * scale)
-        if self.linear and not same:
-            raise InputError(
-                "ell must be affine in f with one slope at all times when linear=True, and is not"
-            )
-        return slopes[0] if same else None
+    @property
+    def own_error(self) -> bool:
+        """Whether an error was given."""
+        return self.functions["error"] is not None
+
+    def w(self, theta: Any, t: Any = 0.0) -> Any:
+        """What a coordinate contributes."""
+        return jnp.asarray(self.functions["w"](theta, t), float)
+
+    def ell(self, f: Any, datum: Datum, t: Any = 0.0) -> Any:
+        """What a datum sends back."""
+        return jnp.asarray(self.functions["ell"](f, datum, t), float)
+
+    def p(self, g: Any, theta: Any, t: Any = 0.0) -> Any:
+        """How a coordinate moves."""
+        return jnp.asarray(self.functions["p"](g, theta, t), float)
+
+    def loss(self, f: Any, datum: Datum, t: Any = 0.0) -> Any:
+        """The loss of a datum."""
+        own = self.functions["loss"]
+        return super().loss(f, datum, t) if own is None else own(f, datum, t)
+
+    def error(self, f: Any, datum: Datum, t: Any = 0.0) -> Any:
+        """The error of a datum."""
+        own = self.functions["error"]
+        return super().error(f, datum, t) if own is None else own(f, datum, t)
+
+
+class Functions(tuple):
+    """Pairs of names and functions, the same only if each function is the same."""
+
+    def __getitem__(self, name: Any) -> Any:
+        return dict(self)[name]
 
 
 @dataclasses.dataclass(frozen=True)
 class SavedFlow:
-    """The name of a flow, which is what a file keeps of it."""
+    """The name and the numbers of a flow, which is what a file keeps of it."""
 
     name: str
+    given: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    def numbers(self) -> dict[str, Any]:
+        """Those that may be arrays."""
+        return self.given
 
 
 def timed(name: str, function: Any, count: int) -> Any:
@@ -225,13 +201,3 @@ def traced(name: str, function: Callable, like: str, shape: tuple | None, *argum
     if shape is not None and result.shape != shape:
         raise InputError(f"{name} must return shape {shape}, {like}, got {result.shape}")
     return tuple(result.shape)
-
-
-def finite(name: str, values: Any) -> None:
-    """InputError unless all values are finite."""
-    good = np.isfinite(np.asarray(values))
-    if not good.all():
-        bad = np.asarray(values)[~good].flat[0]
-        raise InputError(
-            f"{name} must be finite at the start, got {bad} in {np.sum(~good)} of {good.size} values"
-        )

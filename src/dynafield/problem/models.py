@@ -1,153 +1,267 @@
-r"""Ready-made flows, each a few lines."""
+r"""Ready-made models, each a few lines; their numbers may be arrays."""
 
-import functools
-from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from dynafield.errors import InputError
-from dynafield.problem.checks import one_real
-from dynafield.problem.flows import Flow
-from dynafield.problem.laws import FromNormals
-from dynafield.problem.networks import Network, layer
+from dynafield.problem.checks import one_real, real
+from dynafield.problem.laws import FromNormals, RowLaw, start_law, z_law
+from dynafield.problem.model import Datum, Model, SquaredLoss
+from dynafield.problem.networks import Network
 
 __all__ = ["diagonal_flow", "huber_flow", "logistic_flow", "phase_retrieval_flow", "ridge_flow"]
 
 
-def remembered(make: Callable[..., Flow]) -> Callable[..., Flow]:
-    """The same flow for the same numbers, so that code compiled for it is used again."""
-    kept = functools.lru_cache(maxsize=64, typed=True)(make)
-
-    @functools.wraps(make)
-    def either(*arguments: Any, **named: Any) -> Flow:
-        try:
-            return kept(*arguments, **named)
-        except TypeError:  # a prior with arrays is no key
-            return make(*arguments, **named)
-
-    return either
+def written(value: Any) -> str:
+    """A number, or the ends of an array of them."""
+    values = np.asarray(value, float)
+    return f"{values:g}" if values.ndim == 0 else f"{np.min(values):g} … {np.max(values):g}"
 
 
-def residual(f, datum):
-    """f - y with the label y = f* + ξ."""
-    return f - datum.f_star - datum.xi
+class Regression(Model):
+    r"""Models linear in their parameters with weight decay: \(w = \theta\), \(p = -(g + \lambda\theta)\)."""
+
+    lam: Any
+    theta0: Any
+    z: Any
+    names: ClassVar[tuple[str, ...]] = ("lam",)
+    words: ClassVar[str]
+
+    def __init__(self, lam: Any, theta0: Any, z: Any = None):
+        self.lam = real("lam", lam, lambda x: x >= 0, "finite and ≥ 0")
+        self.theta0, self.z = theta0, z
+        shape = start_law(theta0).shape
+        if shape:
+            raise InputError(f"theta0 must be a number or the law of one, got shape {shape}")
+
+    def numbers(self) -> dict[str, Any]:
+        """Those that may be arrays."""
+        return {name: getattr(self, name) for name in self.names}
+
+    @property
+    def state_shape(self) -> tuple[int, ...]:
+        """A number."""
+        return ()
+
+    @property
+    def channels(self) -> tuple[int, ...]:
+        """One."""
+        return ()
+
+    @property
+    def smooth(self) -> bool:
+        """No jumps."""
+        return True
+
+    @property
+    def start(self) -> RowLaw:
+        """The law of θ at t = 0."""
+        return start_law(self.theta0)
+
+    @property
+    def own(self) -> RowLaw:
+        """The law of z."""
+        return z_law(self.z)
+
+    @property
+    def name(self) -> str:
+        """What it is, with its weight decay."""
+        return f"{self.words}, λ={written(self.lam)}"
+
+    def w(self, theta: Any, t: Any = 0.0) -> Any:
+        """θ itself."""
+        return theta
+
+    def p(self, g: Any, theta: Any, t: Any = 0.0) -> Any:
+        """Against the gradient."""
+        return -(g + self.lam * theta)
 
 
-def squared(f, datum):
-    """(f - y)²."""
-    return residual(f, datum) ** 2
+class Ridge(Regression, SquaredLoss):
+    r"""Linear regression, \(\ell = f - y\)."""
+
+    words = "ridge regression"
+
+    @property
+    def odd(self) -> bool:
+        """Yes."""
+        return True
 
 
-def decay_of(lam: Any) -> float:
-    """Weight decay, or InputError."""
-    return one_real("lam", lam, lambda x: x >= 0, "one finite number ≥ 0")
+class Logistic(Regression):
+    r"""Logistic regression with labels \(y = \mathrm{sign}(f^* + \xi)\)."""
+
+    words = "logistic regression"
+
+    def ell(self, f: Any, datum: Datum, t: Any = 0.0) -> Any:
+        """-y/(1 + e^(yf))."""
+        y = label(datum)
+        return -y * jax.nn.sigmoid(-y * f)
+
+    def loss(self, f: Any, datum: Datum, t: Any = 0.0) -> Any:
+        """log(1 + e^(-yf))."""
+        return jax.nn.softplus(-label(datum) * f)
+
+    def error(self, f: Any, datum: Datum, t: Any = 0.0) -> Any:
+        """Whether the sign of f is wrong."""
+        return 0.5 * (1.0 - label(datum) * jnp.sign(f))
 
 
-@remembered
-def ridge_flow(lam: Any = 0.0, theta0: Any = 0.0) -> Flow:
+class Huber(Regression):
+    """Robust regression: the slope of the loss stops growing at `bend`."""
+
+    bend: Any
+    words = "Huber regression"
+    names = ("lam", "bend")
+
+    def __init__(self, bend: Any, lam: Any, outliers: Any, theta0: Any):
+        super().__init__(lam, theta0, outliers)
+        self.bend = real("bend", bend, lambda x: x > 0, "finite and > 0")
+
+    @property
+    def name(self) -> str:
+        """What it is, with its numbers."""
+        return f"{self.words}, bend {written(self.bend)}, λ={written(self.lam)}"
+
+    def gap(self, f: Any, datum: Datum) -> Any:
+        """f - y, outliers included."""
+        return f - datum.f_star - datum.xi - datum.z
+
+    def ell(self, f: Any, datum: Datum, t: Any = 0.0) -> Any:
+        """The gap, clipped."""
+        return jnp.clip(self.gap(f, datum), -self.bend, self.bend)
+
+    def loss(self, f: Any, datum: Datum, t: Any = 0.0) -> Any:
+        """Huber's."""
+        size = jnp.abs(self.gap(f, datum))
+        return jnp.where(size <= self.bend, 0.5 * size**2, self.bend * (size - 0.5 * self.bend))
+
+    def error(self, f: Any, datum: Datum, t: Any = 0.0) -> Any:
+        """The square of f - y without outliers."""
+        return (f - datum.f_star - datum.xi) ** 2
+
+
+class PhaseRetrieval(Regression):
+    r"""Labels \(y = f^{*2} + \xi\), loss \((f^2 - y)^2/4\)."""
+
+    overlap: Any
+    size: Any
+    words = "phase retrieval"
+    names = ("overlap", "size")
+
+    def __init__(self, overlap: Any, size: Any):
+        super().__init__(0.0, 0.0)
+        self.overlap = real("overlap", overlap, lambda x: abs(x) <= 1, "from -1 to 1")
+        self.size = real("size", size, lambda x: x > 0, "finite and > 0")
+
+    @property
+    def name(self) -> str:
+        """What it is, with its start."""
+        return f"{self.words} from overlap {written(self.overlap)}"
+
+    @property
+    def start(self) -> RowLaw:
+        """Of the teacher's size, with a given cosine to it."""
+        overlap, other = self.overlap, self.size * (1.0 - self.overlap**2) ** 0.5
+        return start_law(FromNormals(lambda w_star, e: overlap * w_star + other * e[0]))
+
+    def ell(self, f: Any, datum: Datum, t: Any = 0.0) -> Any:
+        """f (f² - y)."""
+        return f * (f**2 - datum.f_star**2 - datum.xi)
+
+    def loss(self, f: Any, datum: Datum, t: Any = 0.0) -> Any:
+        """(f² - y)²/4."""
+        return 0.25 * (f**2 - datum.f_star**2 - datum.xi) ** 2
+
+    def error(self, f: Any, datum: Datum, t: Any = 0.0) -> Any:
+        """(|f| - |f*|)²."""
+        return (jnp.abs(f) - jnp.abs(datum.f_star)) ** 2
+
+
+class NetworkFlow(SquaredLoss):
+    """A diagonal network as a flow of θ = (u, v), with residuals that may be sampled."""
+
+    net: Network
+    affine_in_f: bool | None = eqx.field(static=True)
+
+    @property
+    def state_shape(self) -> tuple[int, ...]:
+        """u and v."""
+        return (2,)
+
+    @property
+    def channels(self) -> tuple[int, ...]:
+        """One."""
+        return ()
+
+    @property
+    def linear(self) -> bool | None:
+        """As it was given."""
+        return self.affine_in_f
+
+    @property
+    def name(self) -> str:
+        """The network's."""
+        return repr(self.net)
+
+    @property
+    def start(self) -> RowLaw:
+        """The network's."""
+        return self.net.start
+
+    def w(self, theta: Any, t: Any = 0.0) -> Any:
+        """The network's."""
+        return self.net.w(theta, t)
+
+    def p(self, g: Any, theta: Any, t: Any = 0.0) -> Any:
+        """The network's."""
+        return self.net.p(g, theta, t)
+
+
+def label(datum: Datum) -> Any:
+    """sign(f* + ξ)."""
+    return jnp.where(datum.f_star + datum.xi >= 0, 1.0, -1.0)
+
+
+def ridge_flow(lam: Any = 0.0, theta0: Any = 0.0) -> Model:
     r"""Linear regression with weight decay: θ is the weight, \(\ell = f - y\) [eq:ridge_flow]."""
-    lam = decay_of(lam)
-    return Flow(
-        w=lambda theta: theta,
-        ell=residual,
-        p=lambda g, theta: -(g + lam * theta),
-        theta0=theta0,
-        name=f"ridge regression, λ={lam:g}",
-    )
+    return Ridge(lam, theta0, None)
 
 
-@remembered
-def logistic_flow(lam: Any = 0.0, theta0: Any = 0.0) -> Flow:
+def logistic_flow(lam: Any = 0.0, theta0: Any = 0.0) -> Model:
     r"""Logistic regression with labels \(y = \mathrm{sign}(f^* + \xi)\): \(\ell = -y/(1 + e^{yf})\).
 
     The error is the share of wrong signs of f.
     """
-    lam = decay_of(lam)
-
-    def label(datum):
-        return jnp.where(datum.f_star + datum.xi >= 0, 1.0, -1.0)
-
-    return Flow(
-        w=lambda theta: theta,
-        ell=lambda f, datum: -label(datum) * jax.nn.sigmoid(-label(datum) * f),
-        p=lambda g, theta: -(g + lam * theta),
-        theta0=theta0,
-        loss=lambda f, datum: jax.nn.softplus(-label(datum) * f),
-        error=lambda f, datum: 0.5 * (1.0 - label(datum) * jnp.sign(f)),
-        name=f"logistic regression, λ={lam:g}",
-    )
+    return Logistic(lam, theta0, None)
 
 
-@remembered
-def huber_flow(bend: Any = 1.0, lam: Any = 0.0, outliers: Any = None, theta0: Any = 0.0) -> Flow:
+def huber_flow(bend: Any = 1.0, lam: Any = 0.0, outliers: Any = None, theta0: Any = 0.0) -> Model:
     r"""Robust regression by Huber's loss, whose slope stops growing at `bend`; `outliers` is a law of noise
     beside ξ. The error is the square of f - y without outliers."""
-    lam = decay_of(lam)
-    bend = one_real("bend", bend, lambda x: x > 0, "one finite number > 0")
-
-    def gap(f, datum):
-        return residual(f, datum) - datum.z
-
-    def loss(f, datum):
-        size = jnp.abs(gap(f, datum))
-        return jnp.where(size <= bend, 0.5 * size**2, bend * (size - 0.5 * bend))
-
-    return Flow(
-        w=lambda theta: theta,
-        ell=lambda f, datum: jnp.clip(gap(f, datum), -bend, bend),
-        p=lambda g, theta: -(g + lam * theta),
-        theta0=theta0,
-        z=outliers,
-        loss=loss,
-        error=squared,
-        name=f"Huber regression, bend {bend:g}, λ={lam:g}",
-    )
+    return Huber(bend, lam, outliers, theta0)
 
 
-@remembered
-def phase_retrieval_flow(overlap: Any = 0.5, size: Any = 1.0) -> Flow:
+def phase_retrieval_flow(overlap: Any = 0.5, size: Any = 1.0) -> Model:
     r"""Phase retrieval, labels \(y = f^{*2} + \xi\), loss \((f^2 - y)^2/4\), by gradient flow.
 
     The start has cosine `overlap` with a teacher of size `size` (the root of E[w*²]) and the same size.
     The error is \((|f| - |f^*|)^2\).
     """
-    overlap = one_real("overlap", overlap, lambda x: abs(x) <= 1, "one number from -1 to 1")
-    size = one_real("size", size, lambda x: x > 0, "one finite number > 0")
-    other = size * (1.0 - overlap**2) ** 0.5
-    return Flow(
-        w=lambda theta: theta,
-        ell=lambda f, datum: f * (f**2 - datum.f_star**2 - datum.xi),
-        p=lambda g, theta: -g,
-        theta0=FromNormals(lambda w_star, e: overlap * w_star + other * e[0]),
-        loss=lambda f, datum: 0.25 * (f**2 - datum.f_star**2 - datum.xi) ** 2,
-        error=lambda f, datum: (jnp.abs(f) - jnp.abs(datum.f_star)) ** 2,
-        name=f"phase retrieval from overlap {overlap:g}",
-    )
+    return PhaseRetrieval(overlap, size)
 
 
-@remembered
-def diagonal_flow(net: Any, linear: bool | None = None) -> Flow:
+def diagonal_flow(net: Any, linear: bool | None = None) -> Model:
     r"""A diagonal network, truncated or not, as a flow of θ = (u, v) [eq:gf_truncated_dln].
 
     `linear=False` samples the residuals too, as in the heuristic form of the theory [eq:dmft_dln_heuristic].
     """
     if not isinstance(net, Network):
         raise InputError(f"net must be a diagonal network, truncated or not, got {type(net).__name__}")
-    numbers = {"alpha": net.alpha, "lam": net.lam}
-    alpha, lam = (one_real(k, v, lambda x: x >= 0, "one number for a flow") for k, v in numbers.items())
-    part = functools.partial(layer, net.truncation, net.depth)
-
-    def p(g, theta):
-        u, v = theta
-        return -0.5 * jnp.stack([part(u)[1] * g + lam * u, -part(v)[1] * g + lam * v])
-
-    return Flow(
-        w=lambda theta: (part(theta[0])[0] - part(theta[1])[0]) / net.depth,
-        ell=residual,
-        p=p,
-        theta0=[alpha, alpha],
-        linear=linear,
-        name=repr(net),
-    )
+    for name in ("alpha", "lam"):
+        one_real(name, getattr(net, name), lambda x: x >= 0, "one number for a flow")
+    return NetworkFlow(net, linear)

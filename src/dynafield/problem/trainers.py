@@ -8,8 +8,7 @@ from jaxtyping import Float, Int
 
 from dynafield.errors import InputError
 from dynafield.problem.checks import one_real
-from dynafield.problem.flows import Flow
-from dynafield.problem.networks import Network
+from dynafield.problem.model import Model
 from dynafield.problem.task import Task
 
 __all__ = [
@@ -122,7 +121,7 @@ Trainer = GradientFlow | GradientDescent | HeavyBall | SGD
 
 def check_training(task: Any, net: Any, trainer: Any) -> None:
     """InputError unless these are a task, a network and a way to train it."""
-    if not (isinstance(task, Task) and isinstance(net, (Network, Flow))):
+    if not (isinstance(task, Task) and isinstance(net, Model)):
         raise InputError(
             "the first argument must be a Task and the second a network or a Flow, "
             f"got {type(task).__name__} and {type(net).__name__}"

@@ -19,9 +19,9 @@ __all__ = ["add_problem", "described", "parameters", "problem_at", "read_problem
 
 
 def parameters(task: Task, net: Any) -> dict[str, np.ndarray]:
-    """The numbers of a problem by name: δ and σ, and α and λ of a network."""
-    values = (task.delta, task.sigma, *((net.alpha, net.lam) if isinstance(net, Network) else ()))
-    return {name: np.asarray(value) for name, value in zip(PARAMETERS, values, strict=False)}
+    """The numbers of a problem by name: δ and σ, and those of a model, such as α and λ of a network."""
+    values = dict(delta=task.delta, sigma=task.sigma) | net.numbers()
+    return {name: np.asarray(value) for name, value in values.items()}
 
 
 def problem_at(task: Task, net: Network, index: tuple[int, ...]) -> tuple[Task, DiagonalNetwork]:
@@ -53,7 +53,7 @@ def add_problem(data: xr.Dataset, task: Task, net: Any) -> xr.Dataset:
     if isinstance(net, Network):
         data.attrs["depth"] = net.depth
     else:
-        data.attrs |= {"network": Flow.__name__, "flow": net.name}
+        data.attrs |= {"network": Flow.__name__, "flow": net.name, "numbers": " ".join(net.numbers())}
     if isinstance(net, TruncatedDiagonalNetwork):
         data.attrs["M"] = net.M
     kind = type(task.prior)
@@ -81,14 +81,15 @@ def read_problem(data: xr.Dataset) -> tuple[Task, Any]:
     """Task and network from what `add_problem` wrote; of a flow, its name."""
     axes, flow = data.attrs["axes"].split(), data.attrs["network"] == Flow.__name__
     values = {}
-    for name in PARAMETERS[:2] if flow else PARAMETERS:
+    own_numbers = data.attrs.get("numbers", "").split()
+    for name in (*PARAMETERS[:2], *own_numbers) if flow else PARAMETERS:
         stored = data[name]
         first = min((axes.index(axis) for axis in stored.dims), default=len(axes))
         own = [stored.sizes.get(axis, 1) for axis in axes[first:]]
         values[name] = stored.values.reshape(own) if own else stored.item()
     task = Task(values["delta"], values["sigma"], read_prior(data))
     if flow:
-        return task, SavedFlow(data.attrs["flow"])
+        return task, SavedFlow(data.attrs["flow"], {name: values[name] for name in own_numbers})
     return task, read_network(data, values["alpha"], values["lam"])
 
 

@@ -35,7 +35,13 @@ class TwoTimeRecord(TimedRecord):
 
     train_error: Any = quantity("training error C_f(t, t)", over=TIME)
     test_error: Any = quantity("test error C_w(t, t) + σ²", over=TIME)
-    C_w: Any = quantity("correlation of errors E[(w(t) - w*)(w(t') - w*)]", False, over=KERNEL)
-    C_f: Any = quantity("covariance over time of a residual f - ξ, which is Gaussian", False, over=KERNEL)
-    R_w: Any = quantity("response of weights R_w(t, s), a density, 0 for s > t", False, over=KERNEL)
-    R_f: Any = quantity("response of residuals R_f(t, s), a density, 0 for s > t", False, over=KERNEL)
+    C_w: Any = quantity("correlation of errors E[(w(t) - w*)(w(t') - w*)]", False, over=KERNEL, optional=True)
+    C_f: Any = quantity(
+        "covariance over time of a residual f - ξ, which is Gaussian", False, over=KERNEL, optional=True
+    )
+    R_w: Any = quantity(
+        "response of weights R_w(t, s), a density, 0 for s > t", False, over=KERNEL, optional=True
+    )
+    R_f: Any = quantity(
+        "response of residuals R_f(t, s), a density, 0 for s > t", False, over=KERNEL, optional=True
+    )

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from dynafield.numerics.normals import normals_of, sobol, whitened
-from dynafield.problem.flows import MEASURES, Datum, Flow
+from dynafield.problem.model import MEASURES, Datum, Model, bare
 from dynafield.problem.task import Task
 from dynafield.problem.trainers import DIVERGED, SGD, GradientFlow, Steps, Trainer
 from dynafield.simulation.inputs import InputLaw
@@ -29,7 +29,7 @@ class FlowPlan(NamedTuple):
     """Everything a run needs but its seed."""
 
     task: Task
-    net: Flow
+    net: Model
     n: int
     d: int
     law: InputLaw
@@ -71,7 +71,7 @@ def train_flow(plan: FlowPlan, seed: int, run: int, report: Callable[[float], No
     fresh = fresh_normals(flow)
     seen = blank(plan, w_star)
     state = Moving(jnp.array(theta, float), jnp.zeros_like(jnp.array(theta, float)), jnp.zeros(()))
-    first = float(scale(flow, data, state.theta))
+    first = float(scale(bare(flow), data, state.theta))
     times = plan.t if plan.t[-1] >= plan.end * (1 - 1e-12) else np.append(plan.t, plan.end)
     last, key = 0.0, jax.random.key(int(streams[5].integers(2**31)))
     for k, t in enumerate(times):
@@ -104,26 +104,26 @@ def blank(plan: FlowPlan, w_star: np.ndarray) -> FlowSeen:
     return FlowSeen(curves, channels, channels.copy(), theta, w_star, np.array(np.nan))
 
 
-def force(flow: Flow, data: Finite, theta: Any, t: Any, weight: Any = None) -> Any:
+def force(flow: Model, data: Finite, theta: Any, t: Any, weight: Any = None) -> Any:
     """g = Xᵀℓ/δ, each datum by its weight."""
     n, d = data.X.shape
-    f = jnp.tensordot(data.X, jax.vmap(flow.weight, in_axes=(0, None))(theta, t), 1)
-    ell = jax.vmap(flow.push, in_axes=(0, 0, None))(f, data.datum, t)
+    f = jnp.tensordot(data.X, jax.vmap(flow.w, in_axes=(0, None))(theta, t), 1)
+    ell = jax.vmap(flow.ell, in_axes=(0, 0, None))(f, data.datum, t)
     if weight is not None:
         ell = ell * weight.reshape(-1, *[1] * (ell.ndim - 1))
     return jnp.tensordot(data.X.T, ell, 1) * (d / n)
 
 
-def speed(flow: Flow, data: Finite, theta: Any, t: Any, weight: Any = None) -> Any:
+def speed(flow: Model, data: Finite, theta: Any, t: Any, weight: Any = None) -> Any:
     """p(g, θ) of all coordinates."""
-    return jax.vmap(flow.move, in_axes=(0, 0, None))(force(flow, data, theta, t, weight), theta, t)
+    return jax.vmap(flow.p, in_axes=(0, 0, None))(force(flow, data, theta, t, weight), theta, t)
 
 
-@partial(jax.jit, static_argnums=0)
-def scale(flow: Flow, data: Finite, theta: Any, t: Any = 0.0) -> Any:
+@jax.jit
+def scale(flow: Model, data: Finite, theta: Any, t: Any = 0.0) -> Any:
     """1 + mean square of ℓ and θ, by which divergence is told."""
-    f = jnp.tensordot(data.X, jax.vmap(flow.weight, in_axes=(0, None))(theta, t), 1)
-    ell = jax.vmap(flow.push, in_axes=(0, 0, None))(f, data.datum, t)
+    f = jnp.tensordot(data.X, jax.vmap(flow.w, in_axes=(0, None))(theta, t), 1)
+    ell = jax.vmap(flow.ell, in_axes=(0, 0, None))(f, data.datum, t)
     return jnp.mean(ell**2) + jnp.mean(theta**2)
 
 
@@ -135,17 +135,17 @@ def advance(
         return state, True
     trainer = plan.trainer
     if isinstance(trainer, GradientFlow):
-        theta, sound = integrate(plan.net, data, state.theta, start, end, trainer.tol)
+        theta, sound = integrate(bare(plan.net), data, state.theta, start, end, trainer.tol)
         return state._replace(theta=theta), bool(sound)
     steps = trainer.number("t_eval", np.array([start, end]))
     batch = max(1, round(trainer.fraction * plan.n)) if isinstance(trainer, SGD) else plan.n
     constants = jnp.array([trainer.step, trainer.inertia, DIVERGED * first])
-    state = descend(plan.net, batch, data, state, constants, int(steps[0]), int(steps[1]), key)
+    state = descend(bare(plan.net), batch, data, state, constants, int(steps[0]), int(steps[1]), key)
     return state, bool(state.failed == 0)
 
 
-@partial(jax.jit, static_argnums=0)
-def integrate(flow: Flow, data: Finite, theta: Any, start: Any, end: Any, tol: Any) -> tuple[Any, Any]:
+@jax.jit
+def integrate(flow: Model, data: Finite, theta: Any, start: Any, end: Any, tol: Any) -> tuple[Any, Any]:
     """Gradient flow from one time to another, and whether it got there."""
     import diffrax  # slow to import, and needed here only
 
@@ -166,9 +166,9 @@ def integrate(flow: Flow, data: Finite, theta: Any, start: Any, end: Any, tol: A
     return reached[0], (result.result == diffrax.RESULTS.successful) & jnp.all(jnp.isfinite(reached[0]))
 
 
-@partial(jax.jit, static_argnums=(0, 1))
+@partial(jax.jit, static_argnums=1)
 def descend(
-    flow: Flow, batch: int, data: Finite, state: Moving, constants: Any, start: Any, end: Any, key: Any
+    flow: Model, batch: int, data: Finite, state: Moving, constants: Any, start: Any, end: Any, key: Any
 ) -> Moving:
     """Steps number start + 1 to end; after a failure none."""
     n = len(data.X)
@@ -189,7 +189,7 @@ def descend(
     return jax.lax.fori_loop(start, end, take_step, state)
 
 
-def fresh_normals(flow: Flow) -> Float[np.ndarray, "m k"]:
+def fresh_normals(flow: Model) -> Float[np.ndarray, "m k"]:
     """Normals of fresh data, with exact first and second moments: f, f*, ξ and what z takes."""
     dims = flow.outputs + 2 + flow.own.normals
     return whitened(normals_of(sobol(dims, FRESH, 0))).T
@@ -201,7 +201,7 @@ def take(
 ) -> None:  # fmt: skip
     """Everything that is kept at a time."""
     flow, c = plan.net, plan.net.outputs
-    train, w = on_training_data(flow, data, theta, t)
+    train, w = on_training_data(bare(flow), data, theta, t)
     weights = np.asarray(w).reshape(plan.d, c)
     both = np.column_stack([w_star, weights])
     values, vectors = np.linalg.eigh(both.T @ both / plan.d)
@@ -210,7 +210,7 @@ def take(
     outputs = fresh[:, : c + 1] @ factor.T
     xi, own = float(plan.task.sigma) * fresh[:, c + 1], flow.own.rows(fresh[:, c + 2 :])
     f = outputs[:, 1:].reshape(FRESH, *flow.channels)
-    test = on_fresh_data(flow, f, Datum(outputs[:, 0], xi, own), t)
+    test = on_fresh_data(bare(flow), f, Datum(outputs[:, 0], xi, own), t)
     values = [*np.asarray(train), *np.asarray(test)]
     for name, value in zip(MEASURES, values, strict=True):
         seen.curves[name][k] = value
@@ -222,15 +222,15 @@ def take(
     seen.norm[..., k], seen.overlap[..., k] = size.reshape(flow.channels), cosine.reshape(flow.channels)
 
 
-@partial(jax.jit, static_argnums=0)
-def on_training_data(flow: Flow, data: Finite, theta: Any, t: Any) -> tuple[Any, Any]:
+@jax.jit
+def on_training_data(flow: Model, data: Finite, theta: Any, t: Any) -> tuple[Any, Any]:
     """Mean loss and error, and w."""
-    w = jax.vmap(flow.weight, in_axes=(0, None))(theta, t)
+    w = jax.vmap(flow.w, in_axes=(0, None))(theta, t)
     seen = jax.vmap(flow.measures, in_axes=(0, 0, None))(jnp.tensordot(data.X, w, 1), data.datum, t)
     return jnp.mean(seen, axis=0), w
 
 
-@partial(jax.jit, static_argnums=0)
-def on_fresh_data(flow: Flow, f: Any, datum: Datum, t: Any) -> Any:
+@jax.jit
+def on_fresh_data(flow: Model, f: Any, datum: Datum, t: Any) -> Any:
     """Mean loss and error on data that were not trained on."""
     return jnp.mean(jax.vmap(flow.measures, in_axes=(0, 0, None))(f, datum, t), axis=0)

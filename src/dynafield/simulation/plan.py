@@ -6,7 +6,7 @@ import numpy as np
 
 from dynafield.errors import InputError
 from dynafield.problem.checks import integer, one_real, real_vector, same_shape, untraced
-from dynafield.problem.flows import Flow
+from dynafield.problem.model import numbers_of
 from dynafield.problem.networks import Network
 from dynafield.problem.task import Task
 from dynafield.problem.trainers import Steps, Trainer, check_training
@@ -66,8 +66,10 @@ def make_plan(
     if d is not None:
         d = integer("d", d, 1)
     law, n, d = read_inputs(inputs, float(task.delta), d)
-    if isinstance(net, Flow):
+    if not isinstance(net, Network):
         check_unused(start, coordinates, residuals, weights)
+        for name, value in numbers_of(net).items():
+            one_real(name, value, np.isfinite, "one number in simulate")
         net.try_out(task)
         times = read_times(t_max, t_eval, trainer)
         return FlowPlan(task, net, n, d, law, *read_targets(targets, d), trainer, *times)

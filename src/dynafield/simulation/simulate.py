@@ -10,7 +10,7 @@ from dynafield.errors import SolveError
 from dynafield.numerics.processes import in_processes
 from dynafield.numerics.threads import fitting_threads
 from dynafield.problem.checks import integer
-from dynafield.problem.flows import MEASURES, Flow
+from dynafield.problem.model import MEASURES, Model
 from dynafield.problem.networks import DiagonalNetwork, Network
 from dynafield.problem.task import Task
 from dynafield.problem.trainers import SGD, GradientFlow, Steps, Trainer
@@ -33,7 +33,7 @@ LAZY = 0.3
 
 def simulate(
     task: Task,
-    net: Network | Flow,
+    net: Model,
     t_max: Any,
     d: int | None = None,
     seeds: int = 10,
@@ -76,7 +76,7 @@ def simulate(
     count, seed = integer("seeds", seeds, 1), integer("seed", seed, 0)
     workers = min(count, integer("workers", workers, 1))
     finished = train_all(plan, count, seed, workers, throw, Progress("training", float(count), progress))
-    runs = (collect_flow if isinstance(net, Flow) else collect)(plan, finished, count, seed)
+    runs = (collect if isinstance(net, Network) else collect_flow)(plan, finished, count, seed)
     if throw:
         check_finished(runs)
     if not runs.complete:

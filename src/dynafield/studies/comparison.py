@@ -8,8 +8,7 @@ import numpy as np
 import xarray as xr
 
 from dynafield.dmft.solve import solve
-from dynafield.problem.flows import Flow
-from dynafield.problem.networks import Network
+from dynafield.problem.model import Model
 from dynafield.problem.task import Task
 from dynafield.problem.trainers import GradientFlow, Trainer
 from dynafield.progress import Wanted
@@ -90,7 +89,7 @@ class Comparison:
 
 def compare(
     task: Task,
-    net: Network | Flow,
+    net: Model,
     t_max: Any,
     d: int = 500,
     seeds: int = 10,

@@ -1,0 +1,78 @@
+"""Functions that jump have no gradient flow of this kind: they are found, and refused by name.
+
+Where ℓ jumps upwards in f (hinge loss), flow pins a finite share of the data on the jump; where it jumps
+downwards, flow is not unique. In single steps of training nothing of this matters, and jumps are right.
+"""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dynafield.errors import InputError
+from dynafield.problem.model import Datum, Model
+
+__all__ = ["check_smooth"]
+
+ROWS = 16
+"""Rows that are looked at."""
+ALONG = 2001
+"""Points along the line through each of them."""
+HALVINGS = 40
+"""Halvings of an interval that may hold a jump."""
+JUMP = 1e-3
+"""Smallest jump, in units of the range of the function along the line."""
+
+
+def check_smooth(model: Model) -> None:
+    """InputError for a model whose ℓ jumps in f, or whose p jumps in g."""
+    rng = np.random.default_rng(0)
+    own = model.own.rows(rng.standard_normal((ROWS, model.own.normals)))
+    datum = Datum(rng.standard_normal(ROWS), rng.standard_normal(ROWS), own)
+    theta = model.start.rows(rng.standard_normal((ROWS, model.start.normals)), rng.standard_normal(ROWS))
+    line = np.linspace(-8.0, 8.0, ALONG)
+    directions = rng.standard_normal((ROWS, *model.channels))
+
+    def push(x: Any, direction: Any, fact: Any) -> Any:
+        return model.ell(x * direction, fact).reshape(-1)
+
+    def move(x: Any, direction: Any, state: Any) -> Any:
+        return model.p(x * direction, state).reshape(-1)
+
+    tried = (("ell", "f", push, datum), ("p", "g", move, jnp.asarray(theta)))
+    for name, argument, function, facts in tried:
+        place = jump_of(function, directions, facts, line)
+        if place is not None:
+            raise InputError(
+                f"{name} must not jump in {argument} under GradientFlow, and does near "
+                f"{argument} = {place:.3g}: gradient flow stays on a jump, or is not unique there; "
+                "take a discrete trainer, for which jumps are no difficulty"
+            )
+
+
+def jump_of(function: Any, directions: Any, facts: Any, line: np.ndarray) -> float | None:
+    """Where a function jumps along lines through some rows, or None: an interval on which it changes much
+    more
+    than its neighbours is halved until only a jump can be left."""
+    along = jax.jit(jax.vmap(jax.vmap(function, in_axes=(0, None, None)), in_axes=(None, 0, 0)))
+    values = np.asarray(along(line, directions, facts))  # row, place, channel
+    change = np.abs(np.diff(values, axis=1))
+    typical = np.median(change, axis=1, keepdims=True)
+    size = np.max(np.abs(values)) or 1.0
+    suspects = np.argwhere(change > np.maximum(4 * typical, JUMP * size))
+    one = jax.jit(function)
+    for row, place, channel in suspects[:: max(1, len(suspects) // 8)]:
+        fact = jax.tree.map(lambda x, row=row: np.asarray(x)[row], facts)
+        low, high, ends = line[place], line[place + 1], [0.0, 0.0, 0.0]
+        for _ in range(HALVINGS):
+            middle = 0.5 * (low + high)
+            ends = [float(np.asarray(one(x, directions[row], fact))[channel]) for x in (low, middle, high)]
+            if abs(ends[1] - ends[0]) > abs(ends[2] - ends[1]):
+                high = middle
+            else:
+                low = middle
+        left = abs(ends[2] - ends[0])
+        if left > JUMP * size:
+            return float(np.max(np.abs(low * directions[row])) * np.sign(low))
+    return None
