@@ -133,7 +133,7 @@ class Search:
         """To the end, or how the members are where that is not reached."""
         if self.tried(0.0, 0.0) == CROWDED:
             return CROWDED
-        length, now = min(FIRST, self.limit, self.t_max), 0.0
+        length, now, searching = min(FIRST, self.limit, self.t_max), 0.0, True
         while now < self.t_max:
             left = self.t_max - now
             length = min(length, self.limit, left)
@@ -154,9 +154,9 @@ class Search:
             if factor == CROWDED:
                 return CROWDED
             if factor < 0.8:
-                length *= max(factor, 0.2)
+                length, searching = length * max(factor, 0.2), False
                 continue
-            if len(self.edges) == 2 and factor > LONGEST and length < min(left, self.limit):
+            if searching and len(self.edges) == 2 and factor > LONGEST and length < min(left, self.limit):
                 self.undo()  # the first block may be much too short: it is found by trying
                 length *= min(factor, 30.0)
                 continue
