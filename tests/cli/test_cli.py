@@ -311,3 +311,39 @@ def test_solve_by_steps():
 def test_trainers_that_make_no_sense(options, words):
     with pytest.raises(df.InputError, match=words):
         invoke("solve", *options)
+
+
+def test_flows_are_served_as_networks_are(tmp_path):
+    out, picture = tmp_path / "flow.nc", tmp_path / "flow.png"
+    shared = ("--flow", "logistic", "--t-max", "4", "--tol", "0.05")
+    done = invoke("solve", *shared, "--lam", "0.1,0.3", "--t-eval", "1,4", "--out", str(out))
+    lines = done.stdout.strip().splitlines()
+    assert lines[-5].split()[:4] == ["lam", "t", "train_loss", "train_loss_se"]
+    curves = df.load(out)
+    assert curves.net.numbers()["lam"].tolist() == [0.1, 0.3]
+    assert float(lines[-1].split()[6]) == pytest.approx(curves.at(4.0).test_loss[1, 0], rel=1e-6)
+    shown = json.loads(invoke("phases", *shared, "--lam", "0.1", "--json", "--plot", str(picture)).stdout)
+    measured = {one["name"]: one["value"] for one in shown["measured"]}
+    assert 0 < measured["plateau_end"] < measured["half_time"] < measured["descent_end"] < 4
+    assert picture.stat().st_size > 10_000
+    table = invoke("compare", *shared, "--d", "50", "--seeds", "2", "--t-eval", "1,4").stdout
+    assert "standard errors apart" in table
+    runs = json.loads(
+        invoke("simulate", *shared[:4], "--d", "20", "--seeds", "1", "--t-eval", "4", "--json").stdout
+    )
+    assert runs["parameters"]["flow"] == "logistic regression, λ=0"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--flow", "perceptron"], "flow must be one of ridge, logistic, huber, phase-retrieval"),
+        (["--flow", "logistic", "--alpha", "1"], "alpha must not be given: flow logistic has lam"),
+        (["--flow", "phase-retrieval", "--lam", "1"], "flow phase-retrieval has overlap"),
+        (["--bend", "1"], "bend must not be given: a diagonal network has alpha, lam, depth, M"),
+        (["--flow", "huber", "--bend", "0"], "bend must be"),
+    ],
+)
+def test_numbers_that_a_flow_has_not(options, words):
+    with pytest.raises(df.InputError, match=words):
+        invoke("solve", *options)

@@ -298,6 +298,63 @@ def test_several_tasks_at_once():
     assert both.law(1.0, 1).theta.ndim == 1
 
 
+def test_numbers_of_a_flow_may_be_arrays(tmp_path):
+    """Several δ and λ at once are what each is alone, in files too; every datum kept has its f."""
+    task, lam = df.Task([[0.8], [2.0]], 0.5, df.Bernoulli(0.3)), np.array([0.05, 0.2, 0.8])
+    several = df.solve(task, df.logistic_flow(lam), 3.0, tol=2e-2)
+    assert several.test_loss.shape == (2, 3, len(several.t))
+    assert np.shape(several.f) == (*np.shape(several.f_star), len(several.t))
+    alone = df.solve(df.Task(2.0, 0.5, task.prior), df.logistic_flow(0.2), 3.0, tol=2e-2, grid=several.edges)
+    gap = np.abs(several.test_loss[1, 1] - alone.test_loss)
+    assert np.all(gap < 3 * np.hypot(several.test_loss_se[1, 1], alone.test_loss_se) + 1e-12)
+    again = df.load(several.save(tmp_path / "several.nc"))
+    np.testing.assert_array_equal(again.train_loss, several.train_loss)
+    assert again.net.numbers()["lam"].shape == (3,)
+    last, error = several.data_observable(df.logistic_flow(0.2).loss, 3.0, 1, 1)
+    assert abs(last - several.train_loss[1, 1, -1]) < 4 * error
+
+
+def test_an_error_that_jumps_at_the_start_is_not_smeared(logistic_flow):
+    """With f(0) = 0 half of the signs are wrong at t = 0, and many fewer right after."""
+    t = np.array([0.0, 1e-3, 0.1, 0.5, 1.0, 1.5])
+    error = logistic_flow.at(t).test_error
+    assert error[0] == 0.5
+    assert np.all(np.diff(error) <= 0)
+    # right after the start w is along the gradient of t = 0, E[w*]δ + noise: cosine in closed form
+    delta, noise = 2.0, 0.5
+    slope = np.sqrt(2 / np.pi) / np.sqrt(1 + noise**2)  # E[y f*] by 1/ρ²
+    cosine = slope / np.sqrt(slope**2 + 1 / delta) / np.sqrt(1 + noise**2)
+    assert error[1] == pytest.approx(
+        np.arccos(cosine) / np.pi, abs=4 * logistic_flow.at(1e-3).test_error_se[0]
+    )
+
+
+@pytest.fixture(scope="module")
+def logistic_flow():
+    """Gradient flow of logistic regression."""
+    return df.solve(df.Task(2.0, 0.5, df.Gaussian(1.0)), df.logistic_flow(0.01), 12.0, tol=1e-2)
+
+
+def test_stages_of_a_flow_are_measured(logistic_flow):
+    """The fall of the loss, and the best stops; closed forms are of diagonal networks only."""
+    found = df.phases(logistic_flow)
+    assert [stage.name for stage in found] == ["crossover"]
+    first, last = logistic_flow.train_loss[[0, -1]]
+    half = logistic_flow.at(found["half_time"].value).train_loss[0]
+    assert half == pytest.approx(0.5 * (first + last), rel=1e-3)
+    assert found["best_test_loss"].value == pytest.approx(np.min(logistic_flow.test_loss), abs=2e-3)
+    assert found["best_stop_loss"].low < 9.08 < found["best_stop_loss"].high  # tol = 1e-3
+    assert df.plot_phases(logistic_flow).get_title().startswith("between the limits: logistic regression")
+    assert df.phases(SPARSE, df.logistic_flow())[0].label == "eq:flow_general"
+    assert df.phases(SPARSE, df.diagonal_flow(df.DiagonalNetwork(10.0, 0.2)))[0].name == "lazy"
+
+
+@pytest.mark.parametrize("bend", [0.1, 0.5])
+def test_a_direction_dropped_before_may_come_back(bend):
+    """Clipped residuals on sparse targets: what was dropped grows beside what is left, and is kept then."""
+    assert df.solve(SPARSE, df.huber_flow(bend), 3.0, tol=1e-2).status == "finished"
+
+
 FINITE = {
     "ridge": (SPARSE, df.ridge_flow(0.1), df.GradientFlow(), 10.0),
     "logistic": (LABELS, df.logistic_flow(0.1), df.GradientFlow(), 10.0),

@@ -12,16 +12,19 @@ from dynafield.cli.options import (
     LIST,
     Alpha,
     Batch,
+    Bend,
     Bound,
     Delta,
     Depth,
     Evaluate,
+    FlowName,
     JsonFlag,
     Lam,
     Momentum,
     OneDelta,
     OneSigma,
     Out,
+    Overlap,
     Plot,
     PriorText,
     Seeds,
@@ -121,10 +124,13 @@ def times_of(text: str | None) -> Any:
 def solve(
     delta: Delta = "0.5",
     sigma: Sigma = "0.1",
-    alpha: Alpha = "0.5",
-    lam: Lam = "0",
-    depth: Depth = 2,
+    alpha: Alpha = None,
+    lam: Lam = None,
+    depth: Depth = None,
     prior: PriorText = "bernoulli:0.1",
+    flow: FlowName = None,
+    bend: Bend = None,
+    overlap: Overlap = None,
     t_max: Time = 100.0,
     t_eval: Evaluate = None,
     tol: Tolerance = 1e-3,
@@ -146,7 +152,7 @@ def solve(
     times = times_of(t_eval)
     if times is not None and max(times) > t_max:
         raise InputError(f"t_eval must be at most t_max = {t_max:g}, got {max(times):g}")
-    task, net = problem(delta, sigma, alpha, lam, depth, prior, truncate)
+    task, net = problem(delta, sigma, alpha, lam, depth, prior, truncate, flow, bend, overlap)
     trainer = trainer_of(step, momentum, batch_fraction)
     curves = compute(task, net, t_max, tol=tol, rtol=rtol, trainer=trainer, seed=seed, memory_gb=memory_gb)
     deliver(curves, (), json, out, plot, times)
@@ -156,10 +162,13 @@ def solve(
 def compare(
     delta: OneDelta = "0.5",
     sigma: OneSigma = "0.1",
-    alpha: Alpha = "0.5",
-    lam: Lam = "0",
-    depth: Depth = 2,
+    alpha: Alpha = None,
+    lam: Lam = None,
+    depth: Depth = None,
     prior: PriorText = "bernoulli:0.1",
+    flow: FlowName = None,
+    bend: Bend = None,
+    overlap: Overlap = None,
     t_max: Time = 100.0,
     t_eval: Evaluate = None,
     tol: Tolerance = 1e-3,
@@ -180,7 +189,7 @@ def compare(
     from dynafield.studies.comparison import compare as both
 
     check_places(out, plot)
-    task, net = problem(delta, sigma, alpha, lam, depth, prior, truncate)
+    task, net = problem(delta, sigma, alpha, lam, depth, prior, truncate, flow, bend, overlap)
     found = both(
         task, net, t_max, d=d, seeds=seeds, tol=tol, t_eval=times_of(t_eval), seed=seed, workers=workers,
         trainer=trainer_of(step, momentum, batch_fraction),
@@ -193,9 +202,9 @@ def compare(
 def limit(
     delta: Delta = "0.5",
     sigma: Sigma = "0.1",
-    alpha: Alpha = "0.5",
-    lam: Lam = "0",
-    depth: Depth = 2,
+    alpha: Alpha = None,
+    lam: Lam = None,
+    depth: Depth = None,
     prior: PriorText = "bernoulli:0.1",
     json: JsonFlag = False,
     out: Out = None,
@@ -214,9 +223,9 @@ def limit(
 def rate(
     delta: Delta = "0.5",
     sigma: Sigma = "0.1",
-    alpha: Alpha = "0.5",
-    lam: Lam = "0",
-    depth: Depth = 2,
+    alpha: Alpha = None,
+    lam: Lam = None,
+    depth: Depth = None,
     prior: PriorText = "bernoulli:0.1",
     json: JsonFlag = False,
     out: Out = None,
@@ -235,10 +244,15 @@ def rate(
 def phases(
     delta: OneDelta = "0.5",
     sigma: OneSigma = "0.1",
-    alpha: Annotated[str, typer.Option("--alpha", help="Initial scale of the weights, one number.")] = "0.5",
-    lam: Annotated[str, typer.Option("--lam", help="Weight decay, one number.")] = "0",
-    depth: Depth = 2,
+    alpha: Annotated[
+        str | None, typer.Option("--alpha", help="Initial scale of the weights, one number (0.5).")
+    ] = None,
+    lam: Annotated[str | None, typer.Option("--lam", help="Weight decay, one number (0).")] = None,
+    depth: Depth = None,
     prior: PriorText = "bernoulli:0.1",
+    flow: FlowName = None,
+    bend: Bend = None,
+    overlap: Overlap = None,
     t_max: Annotated[
         float | None,
         typer.Option("--t-max", help="Solve up to this time and measure; --plot and --out choose one."),
@@ -256,7 +270,7 @@ def phases(
     from dynafield.studies.phases import plot_phases
 
     check_places(out, plot)
-    task, net = problem(delta, sigma, alpha, lam, depth, prior)
+    task, net = problem(delta, sigma, alpha, lam, depth, prior, None, flow, bend, overlap)
     found = stages(task, net)
     if t_max is not None or plot is not None or out is not None:
         curves = compute(task, net, found.horizon if t_max is None else t_max, tol=tol, seed=seed)
@@ -269,10 +283,13 @@ def phases(
 def simulate(
     delta: OneDelta = "0.5",
     sigma: OneSigma = "0.1",
-    alpha: Alpha = "0.5",
-    lam: Lam = "0",
-    depth: Depth = 2,
+    alpha: Alpha = None,
+    lam: Lam = None,
+    depth: Depth = None,
     prior: PriorText = "bernoulli:0.1",
+    flow: FlowName = None,
+    bend: Bend = None,
+    overlap: Overlap = None,
     t_max: Time = 100.0,
     t_eval: Annotated[
         str | None,
@@ -299,7 +316,7 @@ def simulate(
     from dynafield.simulation.simulate import simulate as train
 
     check_places(out, plot)
-    task, net = problem(delta, sigma, alpha, lam, depth, prior, truncate)
+    task, net = problem(delta, sigma, alpha, lam, depth, prior, truncate, flow, bend, overlap)
     trainer = trainer_of(step, momentum, batch_fraction, tol)
     times = times_of(t_eval)
     runs = train(

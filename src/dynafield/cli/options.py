@@ -10,10 +10,12 @@ from dynafield.errors import InputError
 __all__ = [
     "Alpha",
     "Batch",
+    "Bend",
     "Bound",
     "Delta",
     "Depth",
     "Evaluate",
+    "FlowName",
     "JsonFlag",
     "LIST",
     "Lam",
@@ -21,6 +23,7 @@ __all__ = [
     "OneDelta",
     "OneSigma",
     "Out",
+    "Overlap",
     "Plot",
     "PriorText",
     "Seeds",
@@ -37,9 +40,24 @@ __all__ = [
 LIST = "A number, a list 0.1,0.2 or a range FIRST:LAST:COUNT[:log]."
 Delta = Annotated[str, typer.Option("--delta", help=f"Samples per dimension n/d. {LIST}")]
 Sigma = Annotated[str, typer.Option("--sigma", help=f"Standard deviation of the label noise. {LIST}")]
-Alpha = Annotated[str, typer.Option("--alpha", help=f"Initial scale of the weights. {LIST}")]
-Lam = Annotated[str, typer.Option("--lam", help=f"Weight decay. {LIST}")]
-Depth = Annotated[int, typer.Option("--depth", help="Number of layers.")]
+Alpha = Annotated[str | None, typer.Option("--alpha", help=f"Initial scale of the weights (0.5). {LIST}")]
+Lam = Annotated[str | None, typer.Option("--lam", help=f"Weight decay (0). {LIST}")]
+Depth = Annotated[int | None, typer.Option("--depth", help="Number of layers (2).")]
+FlowName = Annotated[
+    str | None,
+    typer.Option(
+        "--flow",
+        help="Another model than the diagonal network: ridge, logistic, huber or phase-retrieval. "
+        "It takes --lam and its own numbers, no --alpha and no --depth.",
+    ),
+]
+Bend = Annotated[
+    str | None, typer.Option("--bend", help=f"Where the slope of huber's loss stops growing (1). {LIST}")
+]
+Overlap = Annotated[
+    str | None,
+    typer.Option("--overlap", help=f"Cosine of phase-retrieval's start with the teacher (0.5). {LIST}"),
+]
 PriorText = Annotated[
     str,
     typer.Option(
@@ -98,20 +116,28 @@ def read_inputs(text: str) -> Any:
 
 
 def problem(
-    delta: str, sigma: str, alpha: str, lam: str, depth: int, prior: str, bound: float | None = None
+    delta: str,
+    sigma: str,
+    alpha: str | None,
+    lam: str | None,
+    depth: int | None,
+    prior: str,
+    bound: float | None = None,
+    flow: str | None = None,
+    bend: str | None = None,
+    overlap: str | None = None,
 ) -> tuple[Any, Any]:
-    """Task and network; several lists make a grid, one axis each. With a bound it is truncated."""
+    """Task and model; several lists make a grid, one axis each. With a bound a network is truncated."""
     import numpy as np
 
-    from dynafield.problem.networks import DiagonalNetwork, TruncatedDiagonalNetwork
     from dynafield.problem.task import Task
-    from dynafield.problem.text import numbers, read_prior
+    from dynafield.problem.text import numbers, read_model, read_prior
 
-    given = dict(delta=delta, sigma=sigma, alpha=alpha, lam=lam)
-    values = {name: numbers(name, text) for name, text in given.items()}
+    given = dict(delta=delta, sigma=sigma, alpha=alpha, lam=lam, bend=bend, overlap=overlap)
+    values = {name: numbers(name, text) for name, text in given.items() if text is not None}
     lists = [name for name, value in values.items() if np.ndim(value)]
     for name in lists:
         values[name] = values[name].reshape([-1 if other == name else 1 for other in lists])
-    task = Task(values["delta"], values["sigma"], read_prior(prior))
-    scales = values["alpha"], values["lam"], depth
-    return task, DiagonalNetwork(*scales) if bound is None else TruncatedDiagonalNetwork(*scales, bound)
+    task = Task(values.pop("delta"), values.pop("sigma"), read_prior(prior))
+    values |= {name: value for name, value in dict(depth=depth, M=bound).items() if value is not None}
+    return task, read_model(flow, task.prior, values)

@@ -8,8 +8,9 @@ import typer
 
 if TYPE_CHECKING:
     from dynafield.dmft.curves import Curves
+    from dynafield.dmft.flow_curves import FlowCurves
     from dynafield.records.record import Record
-    from dynafield.simulation.runs import Runs
+    from dynafield.simulation.runs import RunsRecord
     from dynafield.studies.comparison import Comparison
     from dynafield.studies.estimate import Estimate
     from dynafield.studies.study import Study
@@ -50,22 +51,25 @@ def over_times(record: "Record", t: Any, curves: dict[str, Any]) -> dict[str, An
     return result | {name: np.ravel(values) for name, values in curves.items()}
 
 
-def run_columns(runs: "Runs") -> dict[str, Any]:
+def run_columns(runs: "RunsRecord") -> dict[str, Any]:
     """Errors at some of the times, mean and standard deviation over runs."""
     import numpy as np
 
+    from dynafield.problem.model import MEASURES
+
     which = np.unique(np.linspace(0, len(runs.t) - 1, min(len(runs.t), MOST)).round().astype(int))
     found = {}
-    for name in ("train_error", "test_error"):
+    for name in [name for name in MEASURES if hasattr(runs, name)]:
         found[name] = runs.mean(name)[..., which]
         found[f"{name}_sd"] = runs.standard_deviation(name)[..., which]
     return over_times(runs, np.asarray(runs.t)[which], found)
 
 
-def solution_columns(curves: "Curves", times: Any) -> dict[str, Any]:
-    """Errors of the infinite network at given times, or at some, with their estimated errors."""
+def solution_columns(curves: "Curves | FlowCurves", times: Any) -> dict[str, Any]:
+    """Errors of the infinite model at given times, or at some, with their estimated errors; losses too."""
     import numpy as np
 
+    from dynafield.problem.model import MEASURES
     from dynafield.problem.trainers import Steps
 
     end = float(curves.t[-1])
@@ -73,14 +77,15 @@ def solution_columns(curves: "Curves", times: Any) -> dict[str, Any]:
     if times is None and isinstance(curves.trainer, Steps):
         t = np.unique(np.round(t / curves.trainer.step)) * curves.trainer.step
     points = curves.at(t)
-    names = ("train_error", "train_error_se", "test_error", "test_error_se")
-    return over_times(curves, t, {name: getattr(points, name) for name in names})
+    names = [name for name in MEASURES if hasattr(points, f"{name}_se")]
+    return over_times(curves, t, {n: getattr(points, n) for name in names for n in (name, f"{name}_se")})
 
 
 def as_json(record: "Record") -> str:
     """Parameters and quantities; what is not finite is null."""
     import numpy as np
 
+    from dynafield.problem.networks import Network
     from dynafield.records.problems import parameters
 
     def listed(value):
@@ -92,24 +97,27 @@ def as_json(record: "Record") -> str:
         return value.tolist()
 
     given = {name: listed(value) for name, value in parameters(record.task, record.net).items()}
-    given |= {"depth": record.net.depth, "prior": str(record.task.prior), **record.facts()}
-    paths = {
-        f.name for f in dataclasses.fields(record) if "path" in f.metadata.get("over", ())
+    model = {"depth": record.net.depth} if isinstance(record.net, Network) else {"flow": record.net.name}
+    given |= model | {"prior": str(record.task.prior), **record.facts()}
+    rows = {
+        f.name for f in dataclasses.fields(record) if {"path", "datum"} & {*f.metadata.get("over", ())}
     }  # files have them
-    found = {name: listed(getattr(record, name)) for name in record.quantities() if name not in paths}
+    shown = {name: getattr(record, name) for name in record.quantities() if name not in rows}
+    found = {name: listed(value) for name, value in shown.items() if value is not None}
     return json.dumps({"kind": type(record).__name__, "parameters": given, "result": found}, indent=2)
 
 
 def emit(record: "Record", names: tuple[str, ...], as_text: bool, times: Any = None) -> None:
     """Print one problem as a block, several and curves as a table, either as JSON."""
     from dynafield.dmft.curves import Curves
-    from dynafield.simulation.runs import Runs
+    from dynafield.dmft.flow_curves import FlowCurves
+    from dynafield.simulation.runs import RunsRecord
 
     if not as_text:
         typer.echo(as_json(record))
-    elif isinstance(record, Runs):
+    elif isinstance(record, RunsRecord):
         typer.echo("\n".join([*repr(record).splitlines()[:5], "", table(run_columns(record))]))
-    elif isinstance(record, Curves):
+    elif isinstance(record, Curves | FlowCurves):
         typer.echo("\n".join([*repr(record).splitlines()[:5], "", table(solution_columns(record, times))]))
     elif not record.shape:
         typer.echo(repr(record))

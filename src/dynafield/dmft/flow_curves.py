@@ -118,10 +118,21 @@ class FlowCurves(SolvedRecord, FlowRecord):
 
     def at(self, times: Any) -> FlowPoints:
         """Losses and errors at any times up to the last that was reached."""
-        t = self.reached(times)
-        rule = self.dense.weights(t).T
-        errors = {f"{n}_se": np.asarray(getattr(self, f"{n}_se")) @ np.abs(rule) for n in MEASURES}
-        return FlowPoints(t=t, **{n: between(np.asarray(getattr(self, n)), rule) for n in MEASURES}, **errors)
+        t, found = self.reached(times), {}
+        for name in MEASURES:
+            values, errors = (np.asarray(getattr(self, n)) for n in (name, f"{name}_se"))
+            rule = self.dense.weights(t, self.begins_with_jump(values)).T
+            found |= {name: between(values, rule), f"{name}_se": errors @ np.abs(rule)}
+        return FlowPoints(t=t, **found)
+
+    def begins_with_jump(self, values: np.ndarray) -> bool:
+        """Whether a curve is elsewhere right after t = 0, as the share of wrong signs is if f(0) = 0.
+
+        A jump is what is larger than the defects that a block may have [eq:dmft_defect].
+        """
+        s = self.dense.stages
+        allowed = 2 * (0.4 * self.tol) ** (s / (s + 1)) * np.max(np.abs(values))
+        return s > 1 and self.dense.jump(values) > float(allowed)
 
     def law(self, t: Any, *index: int) -> ThetaLaw:
         """Weighted draws (θ(t), w*) at a time; `index` chooses one problem of several."""

@@ -45,6 +45,9 @@ FIRST = 0.1
 """First guess of the first block."""
 MANY = 20
 """After so many sweeps blocks do not grow."""
+LASTING = 0.9
+"""A defect of which a shorter block keeps this share is no error in time: a direction that had been dropped
+before has become large enough at the start of the block to be kept."""
 
 
 class Tolerance(NamedTuple):
@@ -127,6 +130,7 @@ class Search:
         self.pool, self.course, self.lanes, self.tolerance = pool, course, lanes, tolerance
         self.t_max, self.limit, self.most = t_max, limit, most
         self.edges: list[float] = []
+        self.refused = np.inf
         self.rule: Radau = radau(course.time.stages)
 
     def run(self, report: Callable[[float, int], None]) -> int:
@@ -184,9 +188,11 @@ class Search:
             page = jax.tree.map(lambda x: np.asarray(x)[:, number], lane.pages)
             worst = max(worst, excess(self.rule, page, np.asarray(lane.going.states.sizes), self.tolerance))
         factor = 0.9 * worst ** (-1 / (len(self.rule.nodes) + 1))
-        if factor < 0.8:
+        if factor < 0.8 and worst < LASTING * self.refused:
+            self.refused = worst
             return factor
         self.edges.append(end)
+        self.refused, factor = np.inf, factor if factor >= 0.8 else 1.0
         self.before, self.lanes = self.lanes, found
         sweeps = max(int(np.max(np.asarray(lane.pages.sweeps)[:, number])) for lane in found)
         return min(factor, 1.0) if sweeps > MANY else factor

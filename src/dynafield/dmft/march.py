@@ -130,12 +130,13 @@ def blank_pages(course: Course, members: Member, states: State, blocks: int) -> 
     count, c, k = len(states.sizes), model.outputs, model.states
     own, other = states.coordinates.basis.shape[1], states.coordinates.normals.shape[1]
     sampled, b = states.data is not None, s * c
+    heard = min(course.keep, states.data.output.shape[-1]) if states.data is not None else 0
     shapes = dict(
         F_w=(b, own), S_w=(b, other), F_ell=(b, other), S_ell=(b, own),
         start_w=(c, own), start_ell=(c, other),
         T_w=(b, b), T_ell=(b, b), make_w=(b, b), make_ell=(b, b), count=(), curves=(s, 7 if sampled else 3),
         moments=(s, c, 2), theta=(s, k, course.keep), w=(s, c, course.keep),
-        f=(s, c, course.keep if sampled else 0), sweeps=(), unsettled=(), crowded=(),
+        f=(s, c, heard), sweeps=(), unsettled=(), crowded=(),
     )  # fmt: skip
     kinds = dict(count=int, sweeps=int, unsettled=bool, crowded=bool)
     return Nodes(**{n: np.zeros((count, blocks, *shape), kinds.get(n, float)) for n, shape in shapes.items()})

@@ -125,9 +125,10 @@ def refine(order: Order, report: Report) -> Solution:
         if order.points or need <= 1:
             return now
         plan = plan._replace(points=plan.points * grown_by(need))
-    worst = worst_error(order, last.estimates)
+    worst = missed_by(order, last.estimates)
     words = f"tol={order.tolerance.absolute:g} is not met with {known.plan.points} points per replica"
-    return last._replace(failure=SolveError(f"{words} (error bars up to {worst:.2g}): take a larger tol"))
+    more = f"error bars up to {worst:.2g} times that"
+    return last._replace(failure=SolveError(f"{words} ({more}): take a larger tol"))
 
 
 def round_of(order: Order, plan: Plan, known: Ensemble, pilot: Ensemble, report: Any) -> Ensemble:
@@ -347,21 +348,22 @@ def grown_by(need: float) -> int:
 
 def shortfall(order: Order, estimates: list[Estimate]) -> float:
     """Largest standard error in units of what sampling may contribute."""
+    return largest(order, estimates, [one.scatter for one in estimates], SAMPLE_SHARE)
+
+
+def missed_by(order: Order, estimates: list[Estimate]) -> float:
+    """Largest error bar in units of what is allowed."""
+    return largest(order, estimates, [one.error for one in estimates], 1.0)
+
+
+def largest(order: Order, estimates: list[Estimate], errors: list[dict], share: float) -> float:
+    """Largest of some errors of all curves, in units of a share of the tolerance."""
     worst = 0.0
-    for problem, one in zip(order.problems, estimates, strict=True):
+    for problem, one, error in zip(order.problems, estimates, errors, strict=True):
         for name, values in monitored(order, problem, one.value).items():
             unit = unit_of(values, one.value, name)
-            allowed = SAMPLE_SHARE * order.tolerance.allowed(values, unit) + FAINT**2 * np.min(unit)
-            worst = max(worst, float(np.max(one.scatter[name] / allowed)))
-    return worst
-
-
-def worst_error(order: Order, estimates: list[Estimate]) -> float:
-    """Largest error bar in units of the tolerance's own."""
-    worst = 0.0
-    for problem, one in zip(order.problems, estimates, strict=True):
-        for name, values in monitored(order, problem, one.value).items():
-            worst = max(worst, float(np.max(one.error[name] / unit_of(values, one.value, name))))
+            allowed = share * order.tolerance.allowed(values, unit) + FAINT**2 * np.min(unit)
+            worst = max(worst, float(np.max(error[name] / allowed)))
     return worst
 
 

@@ -11,11 +11,11 @@ from dynafield.dmft.collect import collect
 from dynafield.dmft.ensemble import Equations, Problem
 from dynafield.dmft.grid import Tolerance
 from dynafield.dmft.jumps import check_smooth
-from dynafield.dmft.refine import Order, refine, worst_error
+from dynafield.dmft.refine import Order, missed_by, refine
 from dynafield.dmft.rules import Blocks, Stepping
 from dynafield.errors import InputError
 from dynafield.problem.checks import integer, one_real, real_vector, same_shape, untraced
-from dynafield.problem.model import Model, SquaredLoss, at_problem, numbers_of
+from dynafield.problem.model import Model, SquaredLoss, at_problem
 from dynafield.problem.task import Task
 from dynafield.problem.trainers import GradientFlow, Steps, check_training
 from dynafield.progress import Progress, Wanted
@@ -73,9 +73,12 @@ def solve(
     elif preview:
         status = "preview"
     else:
-        worst = worst_error(order, found.estimates)
-        if worst > order.tolerance.absolute:
-            status = f"tol={tol:g} is not met: error bars up to {worst:.2g} with these paths and this grid"
+        missed = missed_by(order, found.estimates)
+        if missed > 1:
+            asked = f"tol={tol:g}" if rtol is None else f"tol={tol:g}, rtol={rtol:g}"
+            status = (
+                f"{asked} is not met: error bars up to {missed:.2g} times that with these paths and this grid"
+            )
     return collect(task, net, trainer, order, found, status)
 
 
@@ -110,7 +113,7 @@ def checked(
 ) -> Order:
     """The arguments, or InputError."""
     check_training(task, net, trainer)
-    numbers = dict(delta=task.delta, sigma=task.sigma) | numbers_of(net)
+    numbers = dict(delta=task.delta, sigma=task.sigma) | net.numbers()
     untraced(**numbers)
     shape = same_shape(**numbers)
     squared = isinstance(net, SquaredLoss)

@@ -6,6 +6,7 @@ import numpy as np
 
 from dynafield.figures.style import COLOURS, DEPTH, SHADES, axes, finish
 from dynafield.figures.theory import curves_of, spread, titled
+from dynafield.records.problems import described
 
 if TYPE_CHECKING:
     from dynafield.dmft.activation import Activation
@@ -68,12 +69,8 @@ def draw_phases(
     ax.set_ylim(0.7 * bottom, 3 * top)
     ax.set_xlim(seen.t[0], seen.t[-1])
     shade([stage[:3] for stage in found.stages], ax, named=True)
-    net = found.net
-    ax.set_title(
-        f"{found.regime}: α = {net.alpha:g}, λ = {net.lam:g}, depth {net.depth}, δ = {found.task.delta:g}, "
-        f"σ = {found.task.sigma:g}, {found.task.prior}",
-        fontsize=8,
-    )
+    task = f"δ = {found.task.delta:g}, σ = {found.task.sigma:g}, {found.task.prior}"
+    ax.set_title(f"{found.regime}: {described(found.net)}, {task}", fontsize=8)
     finish(ax, "training time t", "error")
     if below is not None and active is not None:
         draw_activation(active[0], below)

@@ -19,7 +19,7 @@ from dynafield.problem.checks import integer
 from dynafield.problem.laws import RowLaw, z_law
 from dynafield.problem.task import Task
 
-__all__ = ["MEASURES", "Datum", "Model", "SquaredLoss", "at_problem", "bare", "numbers_of"]
+__all__ = ["MEASURES", "Datum", "Model", "SquaredLoss", "at_problem", "bare"]
 
 MEASURES = ("train_loss", "train_error", "test_loss", "test_error")
 """Curves of every flow."""
@@ -216,11 +216,6 @@ class SquaredLoss(Model):
         return np.eye(1) if self.linear is not False else None
 
 
-def numbers_of(model: Model) -> dict[str, Any]:
-    """The numbers of a model that may be arrays, by name."""
-    return dict(model.numbers())
-
-
 def bare(model: Model) -> Model:
     """The model without its laws of rows, numbers as arrays: what compiled code is given."""
     laws = [name for name in ("theta0", "z", "start_rows", "own_rows") if hasattr(model, name)]
@@ -240,7 +235,7 @@ def at_problem(model: Model, shape: tuple[int, ...], place: tuple) -> Model:
     def one(value: Any) -> Any:
         return float(np.broadcast_to(np.asarray(value, float), shape)[place])
 
-    names = list(numbers_of(model))
+    names = list(model.numbers())
     if not names:
         return model
     values = [one(getattr(model, name)) for name in names]

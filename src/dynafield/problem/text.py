@@ -1,15 +1,17 @@
-"""Numbers, ranges, priors and trainers from what a command line or a file can hold."""
+"""Numbers, ranges, priors, models and trainers from what a command line or a file can hold."""
 
 from typing import Any
 
 import numpy as np
 
 from dynafield.errors import InputError
-from dynafield.problem import priors
+from dynafield.problem import models, priors
+from dynafield.problem.model import Model
+from dynafield.problem.networks import DiagonalNetwork, Network, TruncatedDiagonalNetwork
 from dynafield.problem.priors import Prior
 from dynafield.problem.trainers import SGD, GradientDescent, GradientFlow, HeavyBall, Trainer
 
-__all__ = ["number", "numbers", "read_prior", "read_trainer"]
+__all__ = ["number", "numbers", "read_model", "read_prior", "read_trainer"]
 
 
 def number(name: str, text: str) -> float:
@@ -66,6 +68,37 @@ def read_prior(text: str, files: bool = True) -> Prior:
     raise InputError(
         f"prior must be bernoulli:P[,VALUE], gaussian:STD, gauss-bernoulli:P[,STD]{last}, got {text!r}"
     )
+
+
+def read_model(name: str | None, prior: Prior, given: dict[str, Any]) -> Model:
+    """A diagonal network, or the flow of this name, by those of its numbers that are given."""
+    if name is None:
+        kind = "a diagonal network"
+        allowed, make = ("alpha", "lam", "depth", "M"), network
+    elif name in FLOWS:
+        kind, (allowed, make) = f"flow {name}", FLOWS[name]
+    else:
+        raise InputError(f"flow must be one of {', '.join(FLOWS)}, got {name!r}")
+    for other in given:
+        if other not in allowed:
+            raise InputError(f"{other} must not be given: {kind} has {', '.join(allowed)}")
+    if name == "phase-retrieval":
+        given = given | {"size": np.sqrt(prior.second_moment)}
+    return make(**given)
+
+
+def network(alpha: Any = 0.5, lam: Any = 0.0, depth: int = 2, M: float | None = None) -> Network:
+    """A diagonal network, truncated where there is a bound."""
+    return DiagonalNetwork(alpha, lam, depth) if M is None else TruncatedDiagonalNetwork(alpha, lam, depth, M)
+
+
+FLOWS = {
+    "ridge": (("lam",), models.ridge_flow),
+    "logistic": (("lam",), models.logistic_flow),
+    "huber": (("lam", "bend"), models.huber_flow),
+    "phase-retrieval": (("overlap",), models.phase_retrieval_flow),
+}
+"""The flows that have a name, with their numbers."""
 
 
 def read_trainer(

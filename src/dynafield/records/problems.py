@@ -9,6 +9,7 @@ from dynafield.errors import FileError
 from dynafield.problem import priors
 from dynafield.problem.checks import index_of
 from dynafield.problem.flows import Flow, SavedFlow
+from dynafield.problem.model import at_problem
 from dynafield.problem.networks import DiagonalNetwork, Network, TruncatedDiagonalNetwork
 from dynafield.problem.priors import GaussianMixture, Prior
 from dynafield.problem.task import Task
@@ -24,13 +25,14 @@ def parameters(task: Task, net: Any) -> dict[str, np.ndarray]:
     return {name: np.asarray(value) for name, value in values.items()}
 
 
-def problem_at(task: Task, net: Network, index: tuple[int, ...]) -> tuple[Task, DiagonalNetwork]:
-    """One problem of several diagonal networks, in plain numbers."""
+def problem_at(task: Task, net: Any, index: tuple[int, ...]) -> tuple[Task, Any]:
+    """One problem of several, in plain numbers."""
     values = parameters(task, net)
     shape = np.broadcast_shapes(*(v.shape for v in values.values()))
     place = np.unravel_index(index_of(index, shape), shape)
-    delta, sigma, alpha, lam = (float(np.broadcast_to(v, shape)[place]) for v in values.values())
-    return Task(delta, sigma, task.prior), DiagonalNetwork(alpha, lam, net.depth)
+    one = {name: float(np.broadcast_to(v, shape)[place]) for name, v in values.items()}
+    alone = Task(one.pop("delta"), one.pop("sigma"), task.prior)
+    return alone, SavedFlow(net.name, one) if isinstance(net, SavedFlow) else at_problem(net, shape, place)
 
 
 def described(net: Any) -> str:

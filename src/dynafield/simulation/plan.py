@@ -6,7 +6,6 @@ import numpy as np
 
 from dynafield.errors import InputError
 from dynafield.problem.checks import integer, one_real, real_vector, same_shape, untraced
-from dynafield.problem.model import numbers_of
 from dynafield.problem.networks import Network
 from dynafield.problem.task import Task
 from dynafield.problem.trainers import Steps, Trainer, check_training
@@ -68,7 +67,7 @@ def make_plan(
     law, n, d = read_inputs(inputs, float(task.delta), d)
     if not isinstance(net, Network):
         check_unused(start, coordinates, residuals, weights)
-        for name, value in numbers_of(net).items():
+        for name, value in net.numbers().items():
             one_real(name, value, np.isfinite, "one number in simulate")
         net.try_out(task)
         times = read_times(t_max, t_eval, trainer)

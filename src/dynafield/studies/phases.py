@@ -7,6 +7,7 @@ import numpy as np
 
 from dynafield.dmft.activation import LEVEL
 from dynafield.dmft.curves import Curves
+from dynafield.dmft.flow_curves import FlowCurves
 from dynafield.errors import InputError
 from dynafield.problem.checks import index_of
 from dynafield.problem.networks import DiagonalNetwork
@@ -38,7 +39,7 @@ class Overlay(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """One problem's curve on fine times."""
+    """One problem's curve on fine times; of a flow these may be losses in place of errors."""
 
     t: np.ndarray
     train_error: np.ndarray
@@ -66,9 +67,10 @@ def phases(problem: Any, net: Any = None, *index: int) -> Phases:
     """The stages of training with their times, closed forms and how far these hold.
 
     `phases(task, net)` knows the closed forms alone; `phases(curves)` also measures their counterparts on
-    a solved curve (`index` chooses one problem of several: `phases(curves, None, 0, 1)`).
+    a solved curve (`index` chooses one problem of several: `phases(curves, None, 0, 1)`). There are closed
+    forms of diagonal networks only; of any other flow its curve is measured.
     """
-    if not isinstance(problem, Curves):
+    if not isinstance(problem, Curves | FlowCurves):
         if index:
             raise InputError(f"index must be empty for a task and a network, got {index}")
         return predicted(problem, net)
@@ -80,18 +82,22 @@ def phases(problem: Any, net: Any = None, *index: int) -> Phases:
     return dataclasses.replace(found, measured=tuple(measure(found, problem, index)))
 
 
-def reading(curves: Curves, index: tuple[int, ...]) -> Reading:
-    """The curve of one problem on fine times, dense in log t."""
+def reading(curves: Curves | FlowCurves, index: tuple[int, ...], kind: str = "error") -> Reading:
+    """The curve of one problem on fine times, dense in log t: its errors, or of a flow its losses."""
     t = np.asarray(curves.t)
     fine = np.unique(np.concatenate([np.geomspace(min(t[1], 1e-3 * t[-1]), t[-1], FINE), t]))
     points = curves.at(fine)
     place = np.unravel_index(index_of(index, curves.shape), curves.shape)
-    return Reading(fine, *(np.asarray(getattr(points, name))[place] for name in Reading._fields[1:]))
+    names = [name.replace("error", kind) for name in Reading._fields[1:]]
+    return Reading(fine, *(np.asarray(getattr(points, name))[place] for name in names))
 
 
-def measure(found: Phases, curves: Curves, index: tuple[int, ...]) -> list[Measure]:
+def measure(found: Phases, curves: Curves | FlowCurves, index: tuple[int, ...]) -> list[Measure]:
     """What the curve shows of its stages."""
     seen = reading(curves, index)
+    if isinstance(curves, FlowCurves):
+        losses = reading(curves, index, "loss")
+        return [*fall_times(losses), *best_stop(seen), *best_stop(losses, "loss")]
     names = [stage.name for stage in found.stages]
     measured = []
     if "grokking" in names:
@@ -103,6 +109,19 @@ def measure(found: Phases, curves: Curves, index: tuple[int, ...]) -> list[Measu
         measured.append(Measure("plateau_end", time, time - error, time + error, meaning))
         measured += activations(curves, index)
     return [*measured, *best_stop(seen)]
+
+
+def fall_times(seen: Reading) -> list[Measure]:
+    """How the training loss falls: when it leaves its first value, is half-way, and nears its last one."""
+    first, last = float(seen.train_error[0]), float(seen.train_error[-1])
+    if abs(last - first) < 4 * seen.train_error_se[-1]:
+        return []
+    told = []
+    for name, part in (("plateau_end", LEFT), ("half_time", 0.5), ("descent_end", 1 - LEFT)):
+        time, se = seen.crossing("train_error", first + part * (last - first), first)
+        meaning = f"the training loss has gone {part:.0%} of the way from {first:.4g} to {last:.4g}, its last"
+        told.append(Measure(name, time, time - se, time + se, meaning))
+    return told
 
 
 def step_times(found: Phases, seen: Reading) -> list[Measure]:
@@ -150,8 +169,8 @@ def activations(curves: Curves, index: tuple[int, ...]) -> list[Measure]:
     return [one for one in told if not np.isnan(one.value)]
 
 
-def best_stop(seen: Reading) -> list[Measure]:
-    """Where the test error is least, and the times that its error bars cannot tell from it."""
+def best_stop(seen: Reading, kind: str = "error") -> list[Measure]:
+    """Where the test error, or loss, is least, and the times that its error bars cannot tell from it."""
     t, k = seen.t, int(np.argmin(seen.test_error))
     near = seen.test_error - seen.test_error_se <= seen.test_error[k] + seen.test_error_se[k]
     low, high = k, k
@@ -161,9 +180,10 @@ def best_stop(seen: Reading) -> list[Measure]:
         high += 1
     last = "; not seen to rise up to the last time" if high + 1 == len(near) else ""
     value, error = float(seen.test_error[k]), float(seen.test_error_se[k])
+    name = "best_stop" if kind == "error" else f"best_stop_{kind}"
     return [
-        Measure("best_stop", float(t[k]), float(t[low]), float(t[high]), f"least test error{last}"),
-        Measure("best_test_error", value, value - error, value + error, "test error at best_stop"),
+        Measure(name, float(t[k]), float(t[low]), float(t[high]), f"least test {kind}{last}"),
+        Measure(f"best_test_{kind}", value, value - error, value + error, f"test {kind} at {name}"),
     ]
 
 
@@ -193,12 +213,12 @@ def plot_phases(curves: Any, *index: int, ax: Any = None) -> Any:
     """
     from dynafield.figures.phases import draw_phases
 
-    if not isinstance(curves, Curves):
+    if not isinstance(curves, Curves | FlowCurves):
         raise InputError(f"curves must be the Curves of a solved problem, got {type(curves).__name__}")
     found = phases(curves, None, *index)
     seen = Reading(*(column[1:] for column in reading(curves, index)))  # log t begins after 0
     active = None
-    if found.stages[0].name == "search":
+    if found.stages[0].name == "search" and isinstance(curves, Curves):
         law, level = field_law(found.task, found.net), active_level(found.task)
         expected = {kind: law.active(seen.t, kind) for kind in (True, False)}
         active = (curves.activation(*index, level=level), expected)

@@ -14,7 +14,10 @@ import numpy as np
 
 from dynafield.errors import InputError
 from dynafield.problem.checks import one_real
-from dynafield.problem.networks import DiagonalNetwork
+from dynafield.problem.flows import SavedFlow
+from dynafield.problem.model import Model
+from dynafield.problem.models import NetworkFlow
+from dynafield.problem.networks import DiagonalNetwork, Network
 from dynafield.problem.task import Task
 from dynafield.theory.fields import FieldLaw, field_law
 from dynafield.theory.lazy import lazy_errors, lazy_size
@@ -67,7 +70,7 @@ class Phases:
     """The stages of one problem, in order, and what was measured on its curve."""
 
     task: Task
-    net: DiagonalNetwork
+    net: Any
     regime: str
     stages: tuple[Stage, ...]
     measured: tuple[Measure, ...] = ()
@@ -102,7 +105,8 @@ class Phases:
         return last.start * (100.0 if last.name == "plateau" else 2.0)
 
     def __repr__(self) -> str:
-        told = f"δ={self.task.delta:g} σ={self.task.sigma:g} {self.task.prior}, {self.net}"
+        net = self.net if isinstance(self.net, Network) else self.net.name
+        told = f"δ={self.task.delta:g} σ={self.task.sigma:g} {self.task.prior}, {net}"
         lines = [f"Phases: {self.regime}, {told}"]
         for s in self.stages:
             lines.append(f"  {s.name:<10} {s.start:>10.4g} to {s.end:<10.4g} {s.formula}  [{s.label}]")
@@ -112,23 +116,33 @@ class Phases:
         return "\n".join(lines)
 
 
-def single(task: Any, net: Any) -> tuple[Task, DiagonalNetwork]:
-    """Task and network of one problem, in plain numbers, or InputError."""
+def one_task(task: Any) -> Task:
+    """The task of one problem, in plain numbers, or InputError."""
     if not isinstance(task, Task):
         raise InputError(f"task must be a Task, or the Curves of a solved one, got {type(task).__name__}")
-    if not isinstance(net, DiagonalNetwork):
-        raise InputError(f"net must be a DiagonalNetwork, got {type(net).__name__}")
     delta = one_real("delta", task.delta, lambda x: x > 0, "one number > 0")
     sigma = one_real("sigma", task.sigma, lambda x: x >= 0, "one number ≥ 0")
+    return Task(delta, sigma, task.prior)
+
+
+def single(task: Any, net: Any) -> tuple[Task, DiagonalNetwork]:
+    """Task and network of one problem, in plain numbers, or InputError."""
+    task = one_task(task)
+    if not isinstance(net, DiagonalNetwork):
+        raise InputError(f"net must be a DiagonalNetwork, got {type(net).__name__}")
     alpha = one_real("alpha", net.alpha, lambda x: x > 0, "one number > 0")
     lam = one_real("lam", net.lam, lambda x: x >= 0, "one number ≥ 0")
-    if task.prior.second_moment + sigma == 0:
+    if task.prior.second_moment + task.sigma == 0:
         raise InputError("task must have targets or noise: with ρ² + σ² = 0 nothing is learnt")
-    return Task(delta, sigma, task.prior), DiagonalNetwork(alpha, lam, net.depth)
+    return task, DiagonalNetwork(alpha, lam, net.depth)
 
 
 def predicted(task: Any, net: Any) -> Phases:
     """The stages by closed forms alone; one named crossover where none of them holds."""
+    if isinstance(net, NetworkFlow):
+        net = net.net
+    if isinstance(net, Model | SavedFlow) and not isinstance(net, Network):
+        return crossover(one_task(task), net, "closed forms are of diagonal networks", "eq:flow_general")
     task, net = single(task, net)
     scale, targets = 2 / net.depth * net.alpha**net.depth, target_size(task)
     learnt = max(targets, lazy_size(task))
@@ -151,9 +165,9 @@ def target_size(task: Task) -> float:
     return float(np.sqrt(np.sum(weight * (m**4 + 6 * m**2 * s**2 + 3 * s**4)) / power))
 
 
-def crossover(task: Task, net: DiagonalNetwork, why: str) -> Phases:
+def crossover(task: Task, net: Any, why: str, label: str = "eq:dmft_dln") -> Phases:
     """No phase is there: the exact equations are all there is."""
-    stage = Stage("crossover", 0.0, np.inf, "none: follow `solve`", "eq:dmft_dln", np.nan, why)
+    stage = Stage("crossover", 0.0, np.inf, "none: follow `solve`", label, np.nan, why)
     return Phases(task, net, "between the limits", (stage,))
 
 
