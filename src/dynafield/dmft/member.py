@@ -32,7 +32,7 @@ __all__ = ["Member", "Nodes", "Numbers", "State", "flow_block", "training_step"]
 
 SWEEPS = 40
 """Sweeps over a block at most."""
-SOLVED = 1e-5
+SOLVED = 1e-4
 """Newton steps, relative to 1 + |Y|, so short that their error, of second order, is nothing."""
 
 

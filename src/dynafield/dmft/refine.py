@@ -30,6 +30,8 @@ PREVIEW = 256
 """Points of a pilot that is all there is."""
 REPLICAS = 6
 """Independent samples, whose scatter is the error bar."""
+GROWTH = 1.5
+"""Power of what is dropped in the error that it makes: 1.2 to 2 was found."""
 COARSER = 4.0
 """Factor of what is dropped in a replica of the pilot that is solved twice."""
 PLENTY = 8192
@@ -42,6 +44,10 @@ SAMPLE_SHARE = 0.4
 """Largest standard error, as a share of the tolerance."""
 DROPPED_SHARE = 0.2
 """Largest error by dropped directions, as a share of the tolerance."""
+MODEST = 1.7
+"""A scatter up to so many times too large calls for more replicas, not for larger ones."""
+SETTLED_SHARE = 0.02
+"""Change of kernels that ends the sweeps, as a share of the tolerance: what is left was .05 of it at most."""
 LEAP = 16
 """Largest factor between the points of two rounds."""
 RATE = 0.85
@@ -102,13 +108,13 @@ def refine(order: Order, report: Report) -> Solution:
     last = solution(order, known, extra)
     if order.preview or last.failure is not None:
         return last
-    plan, pilot_known = first_round(order, known, last, epsilon), known
+    plan, smaller = first_round(order, known, last, epsilon), last
     for number in range(1, ROUNDS + 1):
         failure = too_large(order, plan, len(known.edges) - 1)
         if failure is not None:
             return last._replace(failure=failure)
         told = partial(report, number=number, points=plan.points, edges=known.edges)
-        found = round_of(order, plan, known, pilot_known, told)
+        found = round_of(order, plan, known, last.ensemble, told)
         if found.health == CROWDED and found.failure is None:
             plan = plan._replace(room=room(plan.room + 1))
             continue
@@ -119,21 +125,30 @@ def refine(order: Order, report: Report) -> Solution:
         if now.failure is not None:
             further = len(found.edges) >= len(known.edges) and len(found.replicas[0]) > 1
             return now if further else last._replace(failure=now.failure)
-        now = with_bias(order, last, now)
+        now = with_bias(smaller, now)
         last, known = now, found
         need = shortfall(order, now.estimates)
         if order.points or need <= 1:
             return now
-        plan = plan._replace(points=plan.points * grown_by(need))
+        if need <= MODEST and len(plan.seeds) == REPLICAS:
+            plan = with_replicas(plan, int(np.ceil(1.05 * need**2 * len(plan.seeds))))
+        else:
+            smaller = now
+            plan = with_replicas(plan._replace(points=plan.points * grown_by(need)), REPLICAS)
     worst = missed_by(order, last.estimates)
     words = f"tol={order.tolerance.absolute:g} is not met with {known.plan.points} points per replica"
     more = f"error bars up to {worst:.2g} times that"
     return last._replace(failure=SolveError(f"{words} ({more}): take a larger tol"))
 
 
-def round_of(order: Order, plan: Plan, known: Ensemble, pilot: Ensemble, report: Any) -> Ensemble:
-    """Replicas along a known grid; those of the pilot are taken over where they are of the same kind."""
-    mine, same = pilot.plan, len(pilot.edges) == len(known.edges)
+def with_replicas(plan: Plan, count: int) -> Plan:
+    """The same plan with so many replicas."""
+    return plan._replace(seeds=tuple(range(count)), epsilons=plan.epsilons[:1] * count)
+
+
+def round_of(order: Order, plan: Plan, known: Ensemble, before: Ensemble, report: Any) -> Ensemble:
+    """Replicas along a known grid; those there were before are taken over where they are of the same kind."""
+    mine, same = before.plan, len(before.edges) == len(known.edges)
     kind = (plan.points, plan.room, plan.epsilons[0], plan.settled)
     reused = 0
     if same and kind == (mine.points, mine.room, mine.epsilons[0], mine.settled):
@@ -143,7 +158,7 @@ def round_of(order: Order, plan: Plan, known: Ensemble, pilot: Ensemble, report:
     found = march_along(order.equations, order.problems, rest, known.edges, report, many)
     if not reused or found.failure is not None or found.health != FINE:
         return found
-    whole = [old + new for old, new in zip(pilot.replicas, found.replicas, strict=True)]
+    whole = [old + new for old, new in zip(before.replicas, found.replicas, strict=True)]
     return dataclasses.replace(found, replicas=whole, plan=plan)
 
 
@@ -152,7 +167,7 @@ def first_plan(order: Order) -> Plan:
     tol, rtol = order.tolerance
     epsilon = min(5 * tol, 2e-2) if rtol is None else min(5 * tol, 2e-2, rtol / 3)
     faint, floor = (1e-3, 0.3) if rtol is None else (FAINT, FAINT)
-    settled = min(tol, rtol or 1.0) / 300
+    settled = SETTLED_SHARE * min(tol, rtol or 1.0)
     points = order.points or (PREVIEW if order.preview else first_points(order))
     epsilons = (epsilon, epsilon, COARSER * epsilon)
     return Plan(points, (0, 1, 0), epsilons, first_room(order), faint, settled, floor, order.seed)
@@ -240,22 +255,27 @@ def without_coarse(known: Ensemble) -> Ensemble:
 def dropping(order: Order, known: Ensemble) -> tuple[float, list[dict[str, Extra]]]:
     """What may be dropped in the rounds to come, and the error that it makes [eq:dropped].
 
-    Errors are in proportion to what is dropped; two replicas of one sample show by how much.
+    Errors grow as a power of what is dropped; two replicas of one sample show by how much. Where the same
+    normal numbers come to stand for other directions these two differ as any two samples do, and only what is
+    beyond that counts.
     """
     epsilon = known.plan.epsilons[0]
     gaps, worst = [], 0.0
     for problem, replicas in zip(order.problems, known.replicas, strict=True):
         fine, coarse = (curves_of(problem.model, replicas[k]) for k in (0, 2))
-        gap = {name: np.abs(coarse[name] - fine[name]) / (COARSER - 1) for name in fine}
+        other = curves_of(problem.model, replicas[1])
+        gap = {}
+        for name in fine:
+            chance = np.maximum.accumulate(np.abs(other[name] - fine[name]))
+            beyond = np.maximum(np.abs(coarse[name] - fine[name]) - SIGNIFICANT * chance, 0.0)
+            gap[name] = beyond / (COARSER**GROWTH - 1)
         gaps.append(gap)
         for name, values in monitored(order, problem, fine).items():
             allowed = DROPPED_SHARE * order.tolerance.allowed(values, unit_of(values, fine, name))
             worst = max(worst, float(np.max(gap[name] / (allowed + FAINT**2 * np.max(np.abs(values))))))
-    factor = 1.0 / max(1.0, worst)
-    if order.preview:
-        factor = 1.0
+    factor = 1.0 if order.preview else 1.0 / max(1.0, worst)
     extra = [{name: Extra(dropped=factor * gap) for name, gap in one.items()} for one in gaps]
-    return factor * epsilon, extra
+    return factor ** (1 / GROWTH) * epsilon, extra
 
 
 def monitored(order: Order, problem: Problem, curves: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -333,8 +353,7 @@ def first_round(order: Order, known: Ensemble, pilot: Solution, epsilon: float) 
         need = shortfall(order, pilot.estimates) * np.sqrt(2 / REPLICAS) / CAUTIOUS
         guess = known.plan.points * max(need, 1e-3) ** (1 / RATE)
         points = int(2 ** np.round(np.log2(np.clip(guess, known.plan.points, 2**15))))
-    seeds = tuple(range(REPLICAS))
-    return known.plan._replace(points=points, seeds=seeds, epsilons=(epsilon,) * REPLICAS, room=wide)
+    return with_replicas(known.plan._replace(points=points, epsilons=(epsilon,), room=wide), REPLICAS)
 
 
 CAUTIOUS = 2.0
@@ -367,7 +386,7 @@ def largest(order: Order, estimates: list[Estimate], errors: list[dict], share: 
     return worst
 
 
-def with_bias(order: Order, before: Solution, now: Solution) -> Solution:
+def with_bias(before: Solution, now: Solution) -> Solution:
     """Error bars with what a smaller sample had on average beyond its scatter [eq:bias].
 
     The bias of a sample is of order rank/points: that of the larger one follows from the difference.
