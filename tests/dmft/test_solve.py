@@ -1,11 +1,13 @@
 """The solver against closed forms, fixed points, a scalar equation, and its own identities."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
 import dynafield as df
-from dynafield.dmft import refine, sampling
+from dynafield.dmft import grid, refine, sampling
 from dynafield.dmft.march import advance
 
 UNIT = 0.11  # E_test(0) of the standard task
@@ -272,23 +274,33 @@ def test_arrays_share_a_grid_whatever_the_memory():
     assert np.array_equal(whole.test_error, parts.test_error)
 
 
-@pytest.mark.slow
 def test_a_grid_for_all_is_found_in_parts_when_memory_is_short(monkeypatch):
-    original, asked = refine.choose_grid, []
+    original, asked = refine.march_adaptively, []
 
-    def counting(order, pilot, problems, stops, report):
+    def counting(equations, problems, *rest):
         asked.append(len(problems))
-        return original(order, pilot, problems, stops, report)
+        return original(equations, problems, *rest)
 
-    monkeypatch.setattr(refine, "choose_grid", counting)
-    net, times = df.DiagonalNetwork(np.array([0.1, 3.0])), np.array([0.5, 5.0, 60.0])
-    whole = df.solve(sparse_task(), net, 60.0, tol=0.02)
-    parts = df.solve(sparse_task(), net, 60.0, tol=0.02, memory_gb=0.1)
-    assert asked == [2, 2, 1, 1]
+    monkeypatch.setattr(refine, "march_adaptively", counting)
+    net, times = df.DiagonalNetwork(np.array([0.3, 3.0])), np.array([0.5, 5.0, 20.0])
+    whole = df.solve(sparse_task(), net, 20.0, tol=0.02)
+    parts = df.solve(sparse_task(), net, 20.0, tol=0.02, memory_gb=0.02)
+    assert asked == [2, 1, 1]
     gap = np.abs(whole.at(times).test_error - parts.at(times).test_error)
     assert np.all(gap < 0.02 * UNIT)
-    with pytest.raises(df.SolveError, match=r"nodes of time need .* GB beyond t=.*, more than memory_gb"):
-        df.solve(sparse_task(), net, 60.0, tol=0.02, memory_gb=0.02)
+    with pytest.raises(df.SolveError, match=r"points per replica need .* GB, more than memory_gb"):
+        df.solve(sparse_task(), net, 20.0, tol=0.02, memory_gb=0.001)
+
+
+def test_a_grid_for_several_is_nowhere_longer_than_theirs():
+    grids = [np.array([0.0, 1.0, 3.0, 10.0]), np.array([0.0, 2.0, 4.0, 5.0, 10.0])]
+    found = grid.shortest_blocks(grids)
+    assert found[0] == 0
+    assert found[-1] == 10
+    for one in grids:
+        for start, end in itertools.pairwise(found):
+            met = (one[1:] > start) & (one[:-1] < end)
+            assert end - start <= 1.01 * np.min(np.diff(one)[met])
 
 
 def test_many_atoms_keep_their_values():

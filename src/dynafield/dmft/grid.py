@@ -31,7 +31,7 @@ from dynafield.dmft.member import Nodes
 from dynafield.errors import SolveError
 from dynafield.numerics.collocation import Radau, lagrange, radau
 
-__all__ = ["FAINT", "Tolerance", "defects", "halved", "march_adaptively"]
+__all__ = ["FAINT", "Tolerance", "defects", "halved", "march_adaptively", "shortest_blocks"]
 
 FAINT = 1e-8
 """Residuals below this, relative to their size at t = 0, never have relative accuracy."""
@@ -222,6 +222,20 @@ def with_room(pages: Nodes, blocks: int) -> Nodes:
     return jax.tree.map(
         lambda x: np.pad(np.asarray(x), ((0, 0), (0, more)) + ((0, 0),) * (x.ndim - 2)), pages
     )
+
+
+def shortest_blocks(grids: list[np.ndarray]) -> np.ndarray:
+    """A grid whose blocks are nowhere longer than those of the given ones that they meet."""
+    edges, last = [0.0], float(grids[0][-1])
+    starts, ends = (np.concatenate([one[part] for one in grids]) for part in (slice(-1), slice(1, None)))
+    while edges[-1] < last:
+        now, length, shorter = edges[-1], np.inf, last
+        while shorter < length:
+            length = shorter
+            met = (ends > now * (1 + 1e-12)) & (starts < now + length * (1 - 1e-12))
+            shorter = float(np.min((ends - starts)[met]))
+        edges.append(last if last - now < 1.01 * length else now + length)
+    return np.array(edges)
 
 
 def halved(edges: Float[np.ndarray, " b"]) -> Float[np.ndarray, " c"]:

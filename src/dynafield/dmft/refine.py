@@ -16,7 +16,7 @@ from jaxtyping import Float
 
 from dynafield.dmft.ensemble import Ensemble, Equations, Plan, Problem, march_along, member_bytes
 from dynafield.dmft.estimates import Estimate, Extra, curves_of, estimate
-from dynafield.dmft.grid import FAINT, Tolerance, halved, march_adaptively
+from dynafield.dmft.grid import FAINT, Tolerance, halved, march_adaptively, shortest_blocks
 from dynafield.dmft.march import CROWDED, DIVERGING, FINE, UNSETTLED, room
 from dynafield.dmft.observation import observed_measures
 from dynafield.dmft.rules import Blocks, TimeRule
@@ -32,6 +32,8 @@ REPLICAS = 6
 """Independent samples, whose scatter is the error bar."""
 GROWTH = 1.5
 """Power of what is dropped in the error that it makes: 1.2 to 2 was found."""
+USUAL = 32
+"""Blocks that a pilot is expected to have."""
 COARSER = 4.0
 """Factor of what is dropped in a replica of the pilot that is solved twice."""
 PLENTY = 8192
@@ -229,16 +231,34 @@ def find_grid(order: Order, pilot: Plan, report: Report) -> Ensemble:
             needed = at_once(order, pilot, Ensemble(order.edges, [], pilot))
             found = march_along(order.equations, order.problems, pilot, order.edges, told, needed)
         else:
-            share = order.tolerance.times(TIME_SHARE)
-            told = partial(report_time, report, order, pilot.points)
-            most = Blocks.most
-            found = march_adaptively(order.equations, order.problems, pilot, order.t_max, share, most, told)
+            found = chosen_grid(order, pilot, report)
         if found.health != CROWDED or found.failure is not None:
             return found
         pilot = pilot._replace(room=room(2 * pilot.room))
         failure = too_large(order, pilot, len(found.edges) - 1)
         if failure is not None:
             return dataclasses.replace(found, failure=failure)
+
+
+def chosen_grid(order: Order, pilot: Plan, report: Report) -> Ensemble:
+    """The pilot on a grid that suits all problems; where memory is short, from grids for a few each."""
+    share = order.tolerance.times(TIME_SHARE)
+    told = partial(report_time, report, order, pilot.points)
+    size = member_bytes(order.equations, order.problems[0].model, pilot, room(USUAL))
+    several = max(1, int(order.memory / size) // len(pilot.seeds))
+    grids = []
+    for first in range(0, len(order.problems), several):
+        part = order.problems[first : first + several]
+        found = march_adaptively(order.equations, part, pilot, order.t_max, share, Blocks.most, told)
+        if several >= len(order.problems):
+            return found
+        if found.failure is not None or found.health != FINE:
+            return dataclasses.replace(found, edges=np.zeros(1), replicas=[[] for _ in order.problems])
+        grids.append(found.edges)
+    edges = shortest_blocks(grids)
+    along = partial(report, number=0, points=pilot.points, edges=edges)
+    many = at_once(order, pilot, Ensemble(edges, [], pilot))
+    return march_along(order.equations, order.problems, pilot, edges, along, many)
 
 
 def report_time(report: Report, order: Order, points: int, now: float, blocks: int) -> None:
