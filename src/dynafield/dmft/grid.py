@@ -135,7 +135,7 @@ class Search:
 
     def run(self, report: Callable[[float, int], None]) -> int:
         """To the end, or how the members are where that is not reached."""
-        if self.tried(0.0, 0.0) == CROWDED:
+        if self.tried(0.0, 0.0) is None:
             return CROWDED
         length, now, searching = min(FIRST, self.limit, self.t_max), 0.0, True
         while now < self.t_max:
@@ -155,7 +155,7 @@ class Search:
                 )
             end = self.t_max if length == left else now + length
             factor = self.tried(now, end)
-            if factor == CROWDED:
+            if factor is None:
                 return CROWDED
             if factor < 0.8:
                 length, searching = length * max(factor, 0.2), False
@@ -169,8 +169,8 @@ class Search:
             length *= min(factor, LONGEST)
         return FINE
 
-    def tried(self, start: float, end: float) -> float:
-        """Solve a block and keep it if it is good: by which factor the next should be longer (or CROWDED)."""
+    def tried(self, start: float, end: float) -> float | None:
+        """Solve a block, keep it if it is good: by which factor the next should be longer; None: no room."""
         number = len(self.edges)
         lanes = self.lanes
         if number == lanes[0].pages.F_w.shape[1]:
@@ -180,7 +180,7 @@ class Search:
         found = all_moved(self.pool, self.course, lanes, edges, number + 1)
         health = np.concatenate([np.asarray(lane.going.health) for lane in found])
         if np.any(health == CROWDED):
-            return CROWDED
+            return None
         if np.any(health != FINE):
             return 0.4 if not np.any(health == DIVERGING) else 0.25
         worst = 1e-12
