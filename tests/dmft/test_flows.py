@@ -317,9 +317,10 @@ def test_numbers_of_a_flow_may_be_arrays(tmp_path):
 def test_an_error_that_jumps_at_the_start_is_not_smeared(logistic_flow):
     """With f(0) = 0 half of the signs are wrong at t = 0, and many fewer right after."""
     t = np.array([0.0, 1e-3, 0.1, 0.5, 1.0, 1.5])
-    error = logistic_flow.at(t).test_error
+    error, bars = logistic_flow.at(t).test_error, logistic_flow.at(t).test_error_se
     assert error[0] == 0.5
-    assert np.all(np.diff(error) <= 0)
+    assert error[1] < 0.3
+    assert np.all(np.diff(error) <= 2 * bars[1:])  # it falls slowly, as far as signs of sampled data can tell
     # right after the start w is along the gradient of t = 0, E[w*]δ + noise: cosine in closed form
     delta, noise = 2.0, 0.5
     slope = np.sqrt(2 / np.pi) / np.sqrt(1 + noise**2)  # E[y f*] by 1/ρ²

@@ -93,8 +93,9 @@ def test_jumps_are_right_in_steps(name):
 
 def test_the_hinge_loss_of_the_first_engine_is_not_back():
     """It differentiated the jump and said .868; networks say .600 ± .005, projections .601 ± .0003."""
-    curves = df.solve(LABELS, HINGE, 5.0, tol=5e-3, trainer=df.GradientDescent(0.5))
-    assert curves.test_loss[-1] == pytest.approx(0.601, abs=0.004)
+    curves = df.solve(LABELS, HINGE, 5.0, tol=2e-3, trainer=df.GradientDescent(0.5))
+    assert curves.test_loss[-1] == pytest.approx(0.601, abs=4 * curves.test_loss_se[-1])
+    assert curves.test_loss_se[-1] < 2e-3
 
 
 @pytest.mark.parametrize(
@@ -129,8 +130,8 @@ def test_truncation_that_is_felt():
 
 def test_what_misses_its_tolerance_does_not_say_finished():
     task, net = df.Task(0.5, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(0.5)
-    curves = df.solve(task, net, 4.0, **(SCALED | {"tol": 1e-3}))
-    assert np.max(curves.test_error_se) > 1e-3 * 0.11
+    curves = df.solve(task, net, 4.0, **(SCALED | {"tol": 1e-4}))
+    assert np.max(curves.test_error_se) > 1e-4 * 0.11
     assert "not met" in curves.status
 
 

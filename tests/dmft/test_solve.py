@@ -178,6 +178,13 @@ def test_new_values_reuse_compiled_code():
     assert advance.programs() == traces
 
 
+def test_a_shape_is_compiled_once():
+    """The pilot, the rounds and all replicas of one size are one program (weak types made it two)."""
+    before = advance.programs()
+    df.solve(sparse_task(), df.DiagonalNetwork(0.5), 4.0, tol=1e-2, paths=128, grid=[0.0, 0.5, 1.5, 4.0])
+    assert advance.programs() == before + 1
+
+
 def test_memory_bounds_what_is_solved_at_once_and_changes_nothing():
     options = dict(tol=1e-2, paths=256, grid=[0.0, 0.5, 1.5, 4.0], seed=3)
     whole = df.solve(sparse_task(), df.DiagonalNetwork(0.5), 4.0, **options)
@@ -248,17 +255,6 @@ def test_progress_is_shown_when_asked(capsys, monkeypatch):
         sparse_task(), df.DiagonalNetwork(0.5), 1.0, tol=1e-2, paths=256, grid=[0, 0.3, 1.0], progress=True
     )
     assert "blocks" in capsys.readouterr().err
-
-
-def test_points_are_shared_by_weight_and_symmetric_parts_folded():
-    parts = sampling.strata(df.Discrete([0, 1, -2], [0.5, 0.4, 0.1]).components, 1024)
-    assert [part.points for part in parts] == [1024, 512, 256]
-    assert [part.symmetric for part in parts] == [True, False, False]
-    many = sampling.strata(df.Empirical(np.arange(50.0)).components, 1024)
-    assert len(many) == 1
-    sample = sampling.draw(many, 4, (0,))
-    assert np.mean(sample.target**2) == pytest.approx(np.mean(np.arange(50.0) ** 2), rel=1e-3)  # 1024 points
-    assert sorted(np.unique(np.round(sample.target)).astype(int)) == list(range(50))
 
 
 def test_responses_stay_bounded_at_depth_three_with_weight_decay():

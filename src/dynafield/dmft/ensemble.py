@@ -20,7 +20,7 @@ from dynafield.dmft.march import FINE, Course, Going, advance, at_start, blank_p
 from dynafield.dmft.member import Batch, Member, Nodes, Numbers, State
 from dynafield.dmft.rows import Rows, Sampled
 from dynafield.dmft.rules import Blocks, Stepping
-from dynafield.dmft.sampling import Sample, draw, draw_data, strata
+from dynafield.dmft.sampling import Sample, draw, draw_data, strata, turned
 from dynafield.problem.model import Datum, Model, SquaredLoss, bare
 from dynafield.problem.priors import Components
 from dynafield.problem.trainers import Steps
@@ -32,6 +32,7 @@ __all__ = [
     "Plan",
     "Problem",
     "Replica",
+    "Turns",
     "collected",
     "course_of",
     "cut",
@@ -90,10 +91,18 @@ class Equations:
         return self.trainer.step, self.trainer.inertia, self.trainer.fraction
 
 
+class Turns(NamedTuple):
+    """Orthogonal matrices that turn the normals of coordinates and of data, or None [eq:leading]."""
+
+    coordinates: Float[np.ndarray, "r r"] | None = None
+    data: Float[np.ndarray, "q q"] | None = None
+
+
 class Plan(NamedTuple):
     """How problems are sampled: points and replicas, room for directions, and accuracy of a march.
 
-    `epsilons` has the sizes of dropped directions for every replica; `seeds` their seeds.
+    `epsilons` has the sizes of dropped directions for every replica; `seeds` their seeds. `turns` are for
+    every problem, once they are known.
     """
 
     points: int
@@ -104,6 +113,7 @@ class Plan(NamedTuple):
     settled: float
     floor: float
     seed: int
+    turns: tuple[Turns, ...] = ()
 
 
 class Replica(NamedTuple):
@@ -165,7 +175,8 @@ def prepared(
     equations: Equations, problems: list[Problem], plan: Plan, steps: int, tasks: list[tuple[int, int]]
 ) -> Prepared:
     """All members of a march at rest, one per pair of a problem and a replica."""
-    parts = [one_member(equations, problems[p], plan, r, steps) for p, r in tasks]
+    turns = plan.turns or (Turns(),) * len(problems)
+    parts = [one_member(equations, problems[p], plan, r, steps, turns[p]) for p, r in tasks]
     stacked = jax.tree.map(lambda *x: np.stack(x), *[(part[0], part[1]) for part in parts])
     return Prepared(*stacked, *(list(column) for column in zip(*(part[2:] for part in parts), strict=True)))
 
@@ -182,7 +193,9 @@ def affine_of(equations: Equations, problem: Problem) -> Affine:
     return affine_part(model, slope, equations.rho, problem.sigma)
 
 
-def one_member(equations: Equations, problem: Problem, plan: Plan, replica: int, steps: int) -> tuple:
+def one_member(
+    equations: Equations, problem: Problem, plan: Plan, replica: int, steps: int, turns: Turns
+) -> tuple:
     """A problem with one sample, before t = 0."""
     model, c = problem.model, problem.model.outputs
     affine = affine_of(equations, problem)
@@ -202,16 +215,17 @@ def one_member(equations: Equations, problem: Problem, plan: Plan, replica: int,
     side = Sampled(weight, target, np.asarray(amplitude), affine.rest)
     row = CoordinateRow(bare(model), affine.slope, affine.to_teacher)
     state = equations.time.begun(theta) if isinstance(equations.time, Stepping) else theta
-    rows = at_rest(state, sample.normals[own : own + size], c, size, size, affine.rest)
+    normals = turned(sample.normals[own : own + size], turns.coordinates)
+    rows = at_rest(state, normals, c, size, size, affine.rest)
     data = datum = None
     if not equations.closed:
         rho = equations.rho
         rows.basis[0], count = (target / rho if rho > 0 else 0.0), np.ones((), int)
         rows = rows._replace(count=count)
-        facts, normals = draw_data(model, rho, problem.sigma, plan.points, size, (*seed, 1))
+        facts, normals = draw_data(model, rho, problem.sigma, plan.points, size, (*seed, 1), turns.data)
         datum, n = facts, len(np.asarray(facts.f_star))
-        turned = Datum(facts.f_star, facts.xi, np.moveaxis(np.asarray(facts.z), 0, -1))
-        other = Sampled(np.full(n, 1.0 / n), tuple(turned), np.ones(()), np.zeros((c, 0)))
+        by_rows = Datum(facts.f_star, facts.xi, np.moveaxis(np.asarray(facts.z), 0, -1))
+        other = Sampled(np.full(n, 1.0 / n), tuple(by_rows), np.ones(()), np.zeros((c, 0)))
         data = other, at_rest(np.zeros((c, n)), normals, c, size, size, np.zeros((c, 0)))
     key = None
     if batches and data is not None:

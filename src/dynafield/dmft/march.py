@@ -116,7 +116,7 @@ def advance(
             pages = jax.tree.map(partial(put, k), pages, nodes)
             sizes = jnp.stack([nodes.curves[-1, 0], nodes.curves[-1, 2]])
             first: Any = jnp.where(k == 0, sizes, now.first)
-            health = judged(nodes, first)
+            health = judged(nodes, first).astype(now.health.dtype)  # no weak type: it would compile twice
             return Going(state, k + (health == FINE), health, first), pages
 
         return jax.lax.while_loop(under_way, turn_page, (now, pages))

@@ -1,9 +1,9 @@
 """From a tolerance to a grid of time and a number of points.
 
 A pilot with few points chooses the grid, and tells how much directions that are dropped matter: one of its
-replicas is solved again with more of them dropped. Replicas on that grid follow, with as many points as the
-scatter calls for, until it is small enough. What a round finds that is different from the round before,
-beyond both scatters, is bias, and part of the error bar.
+replicas is solved again with more of them dropped. Replicas on that grid follow, their normals turned by what
+the pilot has found to matter, with more points as the scatter calls for, until it is small enough. What a
+round finds that is different from the round before, beyond both scatters, is bias, and part of the error bar.
 """
 
 import dataclasses
@@ -14,20 +14,28 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from dynafield.dmft.ensemble import Ensemble, Equations, Plan, Problem, march_along, member_bytes
-from dynafield.dmft.estimates import Estimate, Extra, curves_of, estimate
+from dynafield.dmft.ensemble import (
+    Ensemble,
+    Equations,
+    Plan,
+    Problem,
+    Replica,
+    Turns,
+    march_along,
+    member_bytes,
+)
+from dynafield.dmft.estimates import Estimate, Extra, curves_of, estimate, on_nodes
 from dynafield.dmft.grid import FAINT, Tolerance, halved, march_adaptively, shortest_blocks
 from dynafield.dmft.march import CROWDED, DIVERGING, FINE, UNSETTLED, room
 from dynafield.dmft.observation import observed_measures
 from dynafield.dmft.rules import Blocks, TimeRule
+from dynafield.dmft.sampling import leading_first
 from dynafield.errors import InputError, SolveError
 
 __all__ = ["Order", "Solution", "refine"]
 
-PILOT = 512
-"""Points of the pilot at least."""
-PREVIEW = 256
-"""Points of a pilot that is all there is."""
+PILOT = 256
+"""Points of the pilot at least, and of a preview, which is a pilot and no more."""
 REPLICAS = 6
 """Independent samples, whose scatter is the error bar."""
 GROWTH = 1.5
@@ -46,14 +54,16 @@ SAMPLE_SHARE = 0.4
 """Largest standard error, as a share of the tolerance."""
 DROPPED_SHARE = 0.2
 """Largest error by dropped directions, as a share of the tolerance."""
-MODEST = 1.7
-"""A scatter up to so many times too large calls for more replicas, not for larger ones."""
+MOST_REPLICAS = 14
+"""More are never taken: then points are too few."""
 SETTLED_SHARE = 0.02
 """Change of kernels that ends the sweeps, as a share of the tolerance: .05 of it was left at most."""
-LEAP = 16
-"""Largest factor between the points of two rounds."""
-RATE = 0.85
-"""Power of the number of points in the scatter."""
+DOUBLINGS = 4
+"""Doublings of the points between two rounds, at most."""
+RATE = 0.9
+"""Power of the number of points in the scatter, at least: .9 to 1.3 was found."""
+SAME = 0.8
+"""Directions are nearly the same where what is dropped is not smaller than this share."""
 ROOM = 32
 """Directions there is room for in a first pilot."""
 SIGNIFICANT = 2.0
@@ -110,7 +120,8 @@ def refine(order: Order, report: Report) -> Solution:
     last = solution(order, known, extra)
     if order.preview or last.failure is not None:
         return last
-    plan, smaller = first_round(order, known, last, epsilon), last
+    turns = rehearsed(order, known, epsilon, report)
+    plan, smaller = first_round(order, known, epsilon, turns), last
     for number in range(1, ROUNDS + 1):
         failure = too_large(order, plan, len(known.edges) - 1)
         if failure is not None:
@@ -132,11 +143,9 @@ def refine(order: Order, report: Report) -> Solution:
         need = shortfall(order, now.estimates)
         if order.points or need <= 1:
             return now
-        if need <= MODEST and len(plan.seeds) == REPLICAS:
-            plan = with_replicas(plan, int(np.ceil(1.05 * need**2 * len(plan.seeds))))
-        else:
-            smaller = now
-            plan = with_replicas(plan._replace(points=plan.points * grown_by(need)), REPLICAS)
+        larger = enlarged(plan, need)
+        smaller = now if larger.points > plan.points else smaller
+        plan = larger
     worst = missed_by(order, last.estimates)
     words = f"tol={order.tolerance.absolute:g} is not met with {known.plan.points} points per replica"
     more = f"error bars up to {worst:.2g} times that"
@@ -153,7 +162,7 @@ def round_of(order: Order, plan: Plan, known: Ensemble, before: Ensemble, report
     mine, same = before.plan, len(before.edges) == len(known.edges)
     kind = (plan.points, plan.room, plan.epsilons[0], plan.settled)
     reused = 0
-    if same and kind == (mine.points, mine.room, mine.epsilons[0], mine.settled):
+    if same and plan.turns is mine.turns and kind == (mine.points, mine.room, mine.epsilons[0], mine.settled):
         reused = len(mine.seeds)
     rest = plan._replace(seeds=plan.seeds[reused:], epsilons=plan.epsilons[reused:])
     many = at_once(order, plan, known)
@@ -170,14 +179,14 @@ def first_plan(order: Order) -> Plan:
     epsilon = min(5 * tol, 2e-2) if rtol is None else min(5 * tol, 2e-2, rtol / 3)
     faint, floor = (1e-3, 0.3) if rtol is None else (FAINT, FAINT)
     settled = SETTLED_SHARE * min(tol, rtol or 1.0)
-    points = order.points or (PREVIEW if order.preview else first_points(order))
+    points = order.points or (PILOT if order.preview else first_points(order))
     epsilons = (epsilon, epsilon, COARSER * epsilon)
     return Plan(points, (0, 1, 0), epsilons, first_room(order), faint, settled, floor, order.seed)
 
 
 def first_points(order: Order) -> int:
-    """A power of two near what a tolerance often needs; few replicas of it make the pilot."""
-    return int(np.clip(2 ** np.round(np.log2(1.0 / order.tolerance.absolute)), PILOT, 2**12))
+    """Half of what a tolerance often needs, a power of two: then the first round shows a bias."""
+    return int(np.clip(2 ** np.round(np.log2(0.5 / order.tolerance.absolute)), PILOT, 2**11))
 
 
 def first_room(order: Order) -> int:
@@ -362,27 +371,52 @@ def eased(order: Order, plan: Plan, known: Ensemble) -> tuple[Plan, Ensemble]:
     return plan, dataclasses.replace(known, edges=halved(known.edges))
 
 
-def first_round(order: Order, known: Ensemble, pilot: Solution, epsilon: float) -> Plan:
-    """The plan of the first round: points by the scatter of the pilot, room by its rank."""
+def first_round(order: Order, known: Ensemble, epsilon: float, turns: tuple[Turns, ...]) -> Plan:
+    """The plan of the first round: twice the points of the pilot, normals turned, room by its rank."""
     rank = max(int(one.later.count[-1]) for replicas in known.replicas for one in replicas)
     c = order.problems[0].model.outputs
     finer = np.log(known.plan.epsilons[0] / epsilon) if epsilon < known.plan.epsilons[0] else 0.0
     wide = max(known.plan.room, room(int(rank * (1.05 + 0.15 * finer)) + order.time.stages * c))
-    points = order.points
-    if points is None:
-        need = shortfall(order, pilot.estimates) * np.sqrt(2 / REPLICAS) / CAUTIOUS
-        guess = known.plan.points * max(need, 1e-3) ** (1 / RATE)
-        points = int(2 ** np.round(np.log2(np.clip(guess, known.plan.points, 2**15))))
-    return with_replicas(known.plan._replace(points=points, epsilons=(epsilon,), room=wide), REPLICAS)
+    points = order.points or 2 * known.plan.points
+    return with_replicas(
+        known.plan._replace(points=points, epsilons=(epsilon,), room=wide, turns=turns), REPLICAS
+    )
 
 
-CAUTIOUS = 2.0
-"""How much more than needed the scatter of two replicas, at its largest over time, asks for."""
+def rehearsed(order: Order, known: Ensemble, epsilon: float, report: Report) -> tuple[Turns, ...]:
+    """How normals are turned in the rounds to come: the pilot knows which combinations matter [eq:leading].
+
+    Directions are counted otherwise where less is dropped; then one replica is solved that way first.
+    """
+    if epsilon < SAME * known.plan.epsilons[0]:
+        plan = with_replicas(known.plan._replace(epsilons=(epsilon,)), 1)
+        told = partial(report, number=0, points=plan.points, edges=known.edges)
+        found = march_along(
+            order.equations, order.problems, plan, known.edges, told, at_once(order, plan, known)
+        )
+        known = found if found.failure is None and found.health == FINE else known
+    return tuple(turns_of(order, known, replicas[0]) for replicas in known.replicas)
 
 
-def grown_by(need: float) -> int:
-    """A power of two by which more points make the scatter `need` times smaller."""
-    return min(2 ** int(np.ceil(np.log2(max(1.0, need)) / RATE)), LEAP)
+def turns_of(order: Order, known: Ensemble, replica: Replica) -> Turns:
+    """Leading directions of what drives coordinates, added up over time, and of what drives data."""
+    width = np.diff(order.time.nodes(known.edges), prepend=0.0)
+    drive, f = (on_nodes(getattr(replica.first, n), getattr(replica.later, n)) for n in ("F_ell", "F_w"))
+    steps = drive.reshape(len(width), -1) * width[:, None]
+    moved = np.cumsum(steps, axis=0).reshape(drive.shape)
+    return Turns(leading_first(moved), None if order.equations.closed else leading_first(f[:, 1:]))
+
+
+def enlarged(plan: Plan, need: float) -> Plan:
+    """The cheapest plan whose scatter is `need` times smaller: more points, or more replicas of as many."""
+    now, choices = len(plan.seeds), []
+    for factor in 2 ** np.arange(DOUBLINGS + 1):
+        wanted = 1.05 * now * (need / factor**RATE) ** 2
+        count = int(np.clip(np.ceil(wanted), REPLICAS if factor > 1 else now + 1, MOST_REPLICAS))
+        work = factor * count - (now if factor == 1 else 0)  # those of the same size are taken over
+        choices.append((wanted > MOST_REPLICAS, work if wanted <= MOST_REPLICAS else -factor, factor, count))
+    _, _, factor, count = min(choices)
+    return with_replicas(plan._replace(points=plan.points * int(factor)), count)
 
 
 def shortfall(order: Order, estimates: list[Estimate]) -> float:

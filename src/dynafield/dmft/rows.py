@@ -105,10 +105,12 @@ def factored(
     """Pivoted factor of a Gram matrix, one column per slot, and which number each slot has among those kept.
 
     The largest remainder comes first, none below `least` squared, none without `room`; slots that are not
-    kept have the number b. Slot i belongs to output i, so that a sweep which keeps one direction more does
-    not exchange the others.
+    kept have the number b. Slot i belongs to output b-1-i, so that a sweep which keeps one direction more
+    does not exchange the others; outputs at the end of the block, which are first since most is left of them
+    there, as a rule make the first directions.
     """
     size = len(gram)
+    gram, least = gram[::-1, ::-1], least[::-1]
 
     def pick(number, carry):
         factor, left, place = carry
@@ -123,7 +125,7 @@ def factored(
 
     first = (jnp.zeros_like(gram), gram, jnp.full(size, size))
     factor, _, place = jax.lax.fori_loop(0, size, pick, first)
-    return factor, place
+    return factor[::-1], place
 
 
 def maker(factor: Float[Array, "b b"], kept: Any) -> Float[Array, "b b"]:
@@ -149,7 +151,7 @@ def tenacious(rows: Rows, least: Any, before: Float[Array, "b r"]) -> Float[Arra
     size = len(before)
     start = jnp.minimum(rows.count, before.shape[1] - size)
     kept = jnp.any(jax.lax.dynamic_slice_in_dim(before, start, size, 1) != 0, axis=0)
-    return least * jnp.where(kept, STAYS, 1.0)
+    return least * jnp.where(kept[::-1], STAYS, 1.0)
 
 
 def grown(
@@ -208,7 +210,7 @@ def committed(
     place = jnp.where(dropped, kept + jnp.cumsum(dropped) - 1, place)
     order = (place[:, None] == jnp.arange(size)).astype(float)  # as a matrix: slot i becomes number place[i]
     factor = factor @ order
-    make = maker(order.T @ factor, kept) @ order.T
+    make = (maker(order.T @ factor[::-1], kept) @ order.T)[:, ::-1]
     fresh, still_fresh = make @ rest, make @ still
     F = tiled(rows.F, nodes) + along + again + widened(factor, rows.count, len(rows.basis))
     left, still_left = rest - factor @ fresh, still - factor @ still_fresh

@@ -1,14 +1,17 @@
 r"""Sampled coordinates and data: scrambled Sobol points, made exactly white.
 
-Few components of the prior are strata, each with its exact weight and a number of points in proportion to
-the root of it, rounded to powers of two; many are drawn from one Sobol coordinate instead. A stratum that
+Few components of the prior are strata, each with its exact weight and a number of points that grows with
+it, rounded to powers of two; many are drawn from one Sobol coordinate instead. A stratum that
 is symmetric about zero is sampled on one half only where the model is odd, since \((w, w^*, \zeta) \to -(w,
 w^*, \zeta)\) maps it to the other. Normals of a stratum have exact means and covariances, so that what is
 linear in them has no sampling error [eq:white].
+
+Sobol points are best in their first coordinates. Which combinations of normals matter most is known once a
+problem was solved roughly; `leading_first` turns normals so that these come first [eq:leading].
 """
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -18,12 +21,24 @@ from dynafield.problem.laws import quantile
 from dynafield.problem.model import Datum, Model
 from dynafield.problem.priors import Components
 
-__all__ = ["Sample", "Stratum", "datum_of", "draw", "draw_data", "own_normals", "strata"]
+__all__ = [
+    "Sample",
+    "Stratum",
+    "datum_of",
+    "draw",
+    "draw_data",
+    "leading_first",
+    "own_normals",
+    "strata",
+    "turned",
+]
 
 STRATA = 8
 """Up to so many components each have points of their own."""
 SMALLEST = 64
 """Points of the smallest stratum."""
+RARE = 0.3
+"""Power of its weight in the points of a stratum: rare targets are those that are learnt."""
 REMEMBERED = 2**19
 """Normals of at most so many numbers, four megabytes, are remembered."""
 
@@ -70,7 +85,7 @@ def strata(components: Components, points: int) -> list[Stratum]:
     return [
         Stratum(
             float(w),
-            power_of_two(float(max(points * np.sqrt(w), SMALLEST))),
+            power_of_two(float(max(points * w**RARE, SMALLEST))),
             Components(np.ones(1), np.array([m]), np.array([s])),
         )
         for w, m, s in zip(weight, mean, std, strict=True)
@@ -137,13 +152,33 @@ def made_white(normals: Float[np.ndarray, "k n"], centred: bool) -> Float[np.nda
     return np.concatenate([whitened(normals[:exact], centred), normals[exact:]])
 
 
+def leading_first(field: Float[np.ndarray, "t r"]) -> Float[np.ndarray, "r r"]:
+    """An orthogonal matrix O: with ζ = Oz the first of z move the field Fζ most, over all its times.
+
+    Directions that the field does not have are left alone.
+    """
+    used = np.flatnonzero(np.any(field != 0, axis=0))
+    turn = np.eye(field.shape[1])
+    if len(used):
+        turn[np.ix_(used, used)] = np.linalg.svd(field[:, used])[2].T
+    return turn
+
+
+def turned(normals: Float[np.ndarray, "k n"], turn: Float[np.ndarray, "r r"] | None) -> np.ndarray:
+    """Normals turned by an orthogonal matrix, as many as it has rows."""
+    if turn is None:
+        return normals
+    size = len(turn)
+    return np.concatenate([turn @ normals[:size], normals[size:]])
+
+
 def own_normals(model: Model) -> int:
     """Standard normals of a datum besides those of its f: label noise, and own randomness."""
     return model.own.normals + 1
 
 
 def draw_data(
-    model: Model, rho: float, sigma: float, points: int, dims: int, seed: tuple[int, ...]
+    model: Model, rho: float, sigma: float, points: int, dims: int, seed: tuple[int, ...], turn: Any = None
 ) -> tuple[Datum, Float[np.ndarray, "k n"]]:
     """Sampled data: their facts, and the normals of f, the teacher's output first.
 
@@ -153,11 +188,11 @@ def draw_data(
     normals = made_white(normals_of(sobol(own + dims, points, seed)), True)
     along, across = normals[0], normals[1]
     size = np.hypot(rho, sigma)
-    turn = (rho / size, sigma / size) if size > 0 else (1.0, 0.0)
-    first = turn[0] * along + turn[1] * across
-    noise = turn[1] * along - turn[0] * across
+    cosine, sine = (rho / size, sigma / size) if size > 0 else (1.0, 0.0)
+    first = cosine * along + sine * across
+    noise = sine * along - cosine * across
     datum = datum_of(model, rho, sigma, noise, normals[2 : own + 1], first)
-    return datum, np.concatenate([first[None], normals[own + 1 :]])
+    return datum, np.concatenate([first[None], turned(normals[own + 1 :], turn)])
 
 
 def datum_of(
