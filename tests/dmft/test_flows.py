@@ -76,7 +76,8 @@ def test_diagonal_networks_agree_with_the_specialized_solver(sides, trainer):
     t = np.array([0.5, 1.0, 2.0, 5.0, 10.0])
     at = special.at(t)
     values = {name: getattr(at, name) for name in ("train_error", "test_error")}
-    agree(general, t, values, {name: getattr(at, f"{name}_se") for name in values})
+    errors = {name: getattr(at, f"{name}_se") for name in values}
+    agree(general, t, values, errors, share=4.0)  # bars of six replicas: beyond three in a few of a hundred
     for name, value in values.items():
         assert np.max(np.abs(getattr(general.at(t), name) - value)) < 4e-3 * 0.11
 

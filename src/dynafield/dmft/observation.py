@@ -20,6 +20,8 @@ from dynafield.problem.model import Datum, Model
 
 __all__ = ["Observed", "observe", "observed_measures"]
 
+ROUNDING = 1e-12
+"""Differences this small, relative to what they are taken of, are zero."""
 POINTS = 2**14
 """Data on which losses of affine models are observed."""
 
@@ -45,9 +47,16 @@ def observe(equations: Equations, problem: Problem, replica: Replica, points: in
     ]
     back = np.linalg.inv(affine.slope)
     trained, fresh = (
-        np.einsum("ab,tbn->tan", back, (rows @ seen).reshape(-1, c, points) - h) for rows in kernels
+        np.einsum("ab,tbn->tan", back, difference((rows @ seen).reshape(-1, c, points), h))
+        for rows in kernels
     )
     return Observed(trained, fresh, datum)
+
+
+def difference(ell: Float[np.ndarray, "t c n"], h: Float[np.ndarray, "c n"]) -> Float[np.ndarray, "t c n"]:
+    """ℓ - h, an exact zero where nothing but rounding is left: the sign of f may be asked for."""
+    left = ell - h
+    return np.where(np.abs(left) > ROUNDING * (np.abs(h) + np.max(np.abs(h), initial=0.0)), left, 0.0)
 
 
 def at_zero(model: Model, datum: Datum) -> Float[np.ndarray, "c n"]:
