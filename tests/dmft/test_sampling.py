@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dynafield as df
-from dynafield.dmft import ensemble, refine, sampling
+from dynafield.dmft import ensemble, preparation, refine, sampling
 from dynafield.dmft.estimates import Estimate, curves_of
 from dynafield.dmft.solve import checked
 
@@ -86,7 +86,7 @@ def test_less_is_dropped_where_it_matters():
 def solution(points, value):
     """A solution with that test error, a scatter of 1e-3 and no other error."""
     curve, scatter = np.array([value]), np.array([1e-3])
-    plan = ensemble.Plan(points, (0,), (0.0,), 16, 0.0, 0.0, 0.0, 0)
+    plan = preparation.Plan(points, (0,), (0.0,), 16, 0.0, 0.0, 0.0, 0)
     known = ensemble.Ensemble(np.zeros(2), [[]], plan)
     return refine.Solution(known, [Estimate({"x": curve}, {"x": scatter}, {"x": scatter.copy()})], None)
 
@@ -101,7 +101,7 @@ def test_bias_of_a_sample_is_part_of_the_error_bars():
 
 
 def test_a_plan_grows_by_what_is_cheapest():
-    plan = refine.with_replicas(ensemble.Plan(1024, (0,), (0.1,), 16, 0.0, 0.0, 0.0, 0), 6)
+    plan = refine.with_replicas(preparation.Plan(1024, (0,), (0.1,), 16, 0.0, 0.0, 0.0, 0), 6)
     a_little, much = refine.enlarged(plan, 1.2), refine.enlarged(plan, 6.0)
     assert (a_little.points, len(a_little.seeds)) == (1024, 10)  # 1.05 · 6 · 1.2² replicas, six of them known
     assert much.points in (4096, 8192)
@@ -120,7 +120,7 @@ def test_a_sample_of_a_networks_size_is_a_network_on_average(monkeypatch):
     monkeypatch.setattr(sampling, "made_white", lambda normals, centred: normals)
     data = sampling.draw_data
     monkeypatch.setattr(
-        ensemble, "draw_data", lambda m, r, s, points, *rest: data(m, r, s, 2 * points, *rest)
+        preparation, "draw_data", lambda m, r, s, points, *rest: data(m, r, s, 2 * points, *rest)
     )
     order = checked(task, net, 5.0, 1e-2, None, trainer, d, None, 0, 4.0, False)
     plan = refine.with_replicas(refine.first_plan(order)._replace(epsilons=(1e-6,)), count)

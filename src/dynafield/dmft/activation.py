@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from dynafield.dmft.dense import Dense
 from dynafield.dmft.solved import replica_mean
 from dynafield.errors import InputError
+from dynafield.numerics.dense import Dense
 from dynafield.problem.checks import one_real, real_vector
 
 __all__ = ["LEVEL", "Activation", "activation_times"]

@@ -6,10 +6,11 @@ import numpy as np
 from jaxtyping import Float
 
 from dynafield.dmft.curves import Curves
-from dynafield.dmft.ensemble import Equations, Plan, Problem, Replica, affine_of
+from dynafield.dmft.ensemble import Replica
 from dynafield.dmft.estimates import on_nodes
 from dynafield.dmft.flow_curves import FlowCurves
 from dynafield.dmft.observation import observe
+from dynafield.dmft.preparation import Equations, Plan, Problem, affine_of
 from dynafield.dmft.refine import Order, Solution
 from dynafield.dmft.responses import Responses, densities, jacobians, step_densities
 from dynafield.dmft.rules import Stepping

@@ -14,25 +14,17 @@ import jax
 import numpy as np
 from jaxtyping import Bool, Float
 
-from dynafield.dmft.closed import Affine, affine_part
-from dynafield.dmft.equations import CoordinateRow, DataRow
 from dynafield.dmft.march import FINE, Course, Going, advance, at_start, blank_pages, room
-from dynafield.dmft.member import Batch, Member, Nodes, Numbers, State
-from dynafield.dmft.rows import Rows, Sampled
-from dynafield.dmft.rules import Blocks, Stepping
-from dynafield.dmft.sampling import Sample, draw, draw_data, strata, turned
-from dynafield.problem.model import Datum, Model, SquaredLoss, bare
-from dynafield.problem.priors import Components
-from dynafield.problem.trainers import Steps
+from dynafield.dmft.member import Nodes
+from dynafield.dmft.preparation import Equations, Plan, Prepared, Problem, kept_rows, prepared
+from dynafield.dmft.rules import Stepping
+from dynafield.dmft.sampling import strata
+from dynafield.problem.model import Datum
 
 __all__ = [
     "Ensemble",
-    "Equations",
     "Lane",
-    "Plan",
-    "Problem",
     "Replica",
-    "Turns",
     "collected",
     "course_of",
     "cut",
@@ -40,80 +32,12 @@ __all__ = [
     "lanes_at_rest",
     "threads",
     "march_along",
-    "member_bytes",
 ]
 
-KEPT = 2**11
-"""Paths of a replica that are kept for the law of the weights, at most."""
-FEWEST = 64
-"""And at least."""
-WRITTEN = 2**21
-"""Numbers written down of these paths over all times, at most."""
 MANY_NODES = 1000
 """Nodes that a grid of blocks may have."""
 PIECES = 8
 """Pieces in which a march is made, between which it may be stopped."""
-
-
-class Problem(NamedTuple):
-    """One problem of several: δ, σ, and the model in plain numbers."""
-
-    delta: float
-    sigma: float
-    model: Model
-
-
-@dataclasses.dataclass(frozen=True)
-class Equations:
-    """What all problems of a solve have in common: prior, how time is cut, trainer, affine data or not."""
-
-    components: Components
-    time: Blocks | Stepping
-    trainer: Steps | None
-    closed: bool
-
-    @property
-    def rho(self) -> float:
-        """Root mean square of the targets."""
-        weight, mean, std = self.components
-        return float(np.sqrt(np.sum(weight * (mean**2 + std**2))))
-
-    @property
-    def fraction(self) -> float:
-        """Share of the data that a step sees."""
-        return 1.0 if self.trainer is None else self.trainer.fraction
-
-    @property
-    def numbers(self) -> tuple[float, float, float]:
-        """Step, momentum and batch fraction."""
-        if self.trainer is None:
-            return 0.0, 0.0, 1.0
-        return self.trainer.step, self.trainer.inertia, self.trainer.fraction
-
-
-class Turns(NamedTuple):
-    """Orthogonal matrices that turn the normals of coordinates and of data, or None [eq:leading]."""
-
-    coordinates: Float[np.ndarray, "r r"] | None = None
-    data: Float[np.ndarray, "q q"] | None = None
-
-
-class Plan(NamedTuple):
-    """How problems are sampled: points and replicas, room for directions, and accuracy of a march.
-
-    `epsilons` has the sizes of dropped directions for every replica; `seeds` their seeds. `turns` are for
-    every problem, once they are known.
-    """
-
-    points: int
-    seeds: tuple[int, ...]
-    epsilons: tuple[float, ...]
-    room: int
-    faint: float
-    settled: float
-    floor: float
-    seed: int
-    turns: tuple[Turns, ...] = ()
 
 
 class Replica(NamedTuple):
@@ -142,130 +66,6 @@ class Ensemble:
     health: int = FINE
     failure: BaseException | None = None
     planned: Any = ()
-
-
-def kept_rows(paths: int, nodes: int) -> int:
-    """Paths of one replica that are kept: a share 1/2^k, itself a smaller sample."""
-    most = min(KEPT, max(WRITTEN // nodes, FEWEST))
-    return paths // 2 ** max(0, int(np.ceil(np.log2(paths / most))))
-
-
-def member_bytes(equations: Equations, model: Model, plan: Plan, blocks: int) -> float:
-    """Memory of one member: normals, basis, and room for a sweep, of both sides; and what is written down."""
-    paths = sum(part.points for part in strata(equations.components, plan.points))
-    nodes = blocks * equations.time.stages + 1
-    wide = 3 * plan.room + 40 * equations.time.stages * (model.states + model.outputs)
-    if equations.fraction < 1 and equations.closed:
-        wide += 2 * nodes
-    rows = paths if equations.closed else paths + plan.points
-    pages = nodes * (4 * model.outputs * plan.room + (model.states + 1) * kept_rows(paths, nodes))
-    return 8.0 * (rows * wide + 2 * pages)
-
-
-class Prepared(NamedTuple):
-    """Members and states before t = 0, and the samples behind them."""
-
-    members: Member
-    states: State
-    samples: list[Sample]
-    data: list[Datum | None]
-
-
-def prepared(
-    equations: Equations, problems: list[Problem], plan: Plan, steps: int, tasks: list[tuple[int, int]]
-) -> Prepared:
-    """All members of a march at rest, one per pair of a problem and a replica."""
-    turns = plan.turns or (Turns(),) * len(problems)
-    parts = [one_member(equations, problems[p], plan, r, steps, turns[p]) for p, r in tasks]
-    stacked = jax.tree.map(lambda *x: np.stack(x), *[(part[0], part[1]) for part in parts])
-    return Prepared(*stacked, *(list(column) for column in zip(*(part[2:] for part in parts), strict=True)))
-
-
-def affine_of(equations: Equations, problem: Problem) -> Affine:
-    """The closed form of the data, or nothing but w as output where they are sampled."""
-    model, c = problem.model, problem.model.outputs
-    if not equations.closed:
-        return Affine(np.eye(c), np.zeros(c), np.zeros((c, 0)))
-    if isinstance(model, SquaredLoss):
-        return Affine(np.eye(1), -np.ones(1), np.array([[problem.sigma]]))
-    slope = model.affine()
-    assert slope is not None
-    return affine_part(model, slope, equations.rho, problem.sigma)
-
-
-def one_member(
-    equations: Equations, problem: Problem, plan: Plan, replica: int, steps: int, turns: Turns
-) -> tuple:
-    """A problem with one sample, before t = 0."""
-    model, c = problem.model, problem.model.outputs
-    affine = affine_of(equations, problem)
-    seed = (plan.seed, plan.seeds[replica])
-    own, size = model.start.normals, plan.room
-    batches = equations.fraction < 1
-    fold = model.odd and equations.closed and own == 0
-    white = steps + 1 if batches and equations.closed else 0
-    sample = draw(strata(equations.components, plan.points), own + size + white, (*seed, 0), fold)
-    weight, target = sample.weight, sample.target
-    theta = np.asarray(model.start.rows(sample.normals[:own].T, target), float).reshape(len(target), -1).T
-    amplitude = problem.delta**-0.5
-    step, inertia, fraction = equations.numbers
-    accuracy = (plan.epsilons[replica], plan.faint, plan.settled, plan.floor)
-    values = (problem.delta, *accuracy, step, inertia, fraction)
-    numbers = Numbers(*(np.asarray(x, float) for x in values))
-    side = Sampled(weight, target, np.asarray(amplitude), affine.rest)
-    row = CoordinateRow(bare(model), affine.slope, affine.to_teacher)
-    state = equations.time.begun(theta) if isinstance(equations.time, Stepping) else theta
-    normals = turned(sample.normals[own : own + size], turns.coordinates)
-    rows = at_rest(state, normals, c, size, size, affine.rest)
-    data = datum = None
-    if not equations.closed:
-        rho = equations.rho
-        rows.basis[0], count = (target / rho if rho > 0 else 0.0), np.ones((), int)
-        rows = rows._replace(count=count)
-        facts, normals = draw_data(model, rho, problem.sigma, plan.points, size, (*seed, 1), turns.data)
-        datum, n = facts, len(np.asarray(facts.f_star))
-        by_rows = Datum(facts.f_star, facts.xi, np.moveaxis(np.asarray(facts.z), 0, -1))
-        other = Sampled(np.full(n, 1.0 / n), tuple(by_rows), np.ones(()), np.zeros((c, 0)))
-        data = other, at_rest(np.zeros((c, n)), normals, c, size, size, np.zeros((c, 0)))
-    key = None
-    if batches and data is not None:
-        key = jax.random.key_data(jax.random.key(np.random.default_rng([*seed, 2]).integers(2**31)))
-    member = Member(numbers, row, side, None if data is None else DataRow(bare(model)), data and data[0], key)
-    zeros = np.zeros((c, size))
-    first = size_at_rest(model, sample, theta, affine)
-    batch = batch_at_rest(sample.normals[own + size :]) if white else None
-    stages = equations.time.stages
-    inner = np.eye(stages * c) if equations.closed else np.zeros((stages * c,) * 2)
-    drive = np.zeros((c, len(target))) if isinstance(equations.time, Stepping) else None
-    state = State(rows, data and data[1], zeros, zeros, inner, first, drive, batch)
-    return member, state, sample, datum
-
-
-def size_at_rest(model: Model, sample: Sample, theta: np.ndarray, affine: Affine) -> Float[np.ndarray, "2"]:
-    """Scales of outputs that are known before t = 0: teacher and label noise; nothing of sampled data."""
-    teacher = np.max(np.abs(affine.to_teacher)) if affine.rest.size else 1.0
-    square = teacher**2 * np.sum(sample.weight * sample.target**2) + np.sum(affine.rest**2)
-    size = np.sqrt(square)
-    return np.array([size, size if affine.rest.size else 0.0])
-
-
-def batch_at_rest(normals: Float[np.ndarray, "t n"]) -> Batch:
-    """Mini-batches before the first step, with the normals of all steps."""
-    zeros = np.zeros(len(normals))
-    return Batch(normals, zeros, zeros.copy(), np.zeros((), int))
-
-
-def at_rest(
-    state: np.ndarray, normals: np.ndarray, c: int, room_own: int, room_other: int, still: np.ndarray
-) -> Any:
-    """A side that knows nothing yet."""
-    n, m = state.shape[1], still.shape[1]
-    parts = dict(
-        state=state, output=np.zeros((c, n)), rest=np.zeros((c, n)), still_rest=still,
-        basis=np.zeros((room_own, n)), still_basis=np.zeros((room_own, m)), normals=normals[:room_other],
-        count=np.zeros((), int), F=np.zeros((c, room_own)), S=np.zeros((c, room_other)),
-    )  # fmt: skip
-    return Rows(**parts)
 
 
 class Lane(NamedTuple):

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dynafield.dmft.ensemble import Equations, Replica
+from dynafield.dmft.ensemble import Replica
 from dynafield.dmft.grid import defects
+from dynafield.dmft.preparation import Equations
 from dynafield.problem.model import MEASURES, Model
 
 __all__ = ["Estimate", "Extra", "curves_of", "estimate", "on_nodes"]

@@ -15,10 +15,7 @@ from jaxtyping import Float
 
 from dynafield.dmft.ensemble import (
     Ensemble,
-    Equations,
     Lane,
-    Plan,
-    Problem,
     all_moved,
     collected,
     course_of,
@@ -28,6 +25,7 @@ from dynafield.dmft.ensemble import (
 )
 from dynafield.dmft.march import CROWDED, DIVERGING, FINE, Course, room
 from dynafield.dmft.member import Nodes
+from dynafield.dmft.preparation import Equations, Plan, Problem
 from dynafield.errors import SolveError
 from dynafield.numerics.collocation import Radau, lagrange, radau
 

@@ -13,8 +13,9 @@ import numpy as np
 from jaxtyping import Float
 
 from dynafield.dmft.closed import Affine
-from dynafield.dmft.ensemble import Equations, Problem, Replica, affine_of
+from dynafield.dmft.ensemble import Replica
 from dynafield.dmft.estimates import on_nodes
+from dynafield.dmft.preparation import Equations, Problem, affine_of
 from dynafield.dmft.sampling import draw_data
 from dynafield.problem.model import Datum, Model
 

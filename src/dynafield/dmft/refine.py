@@ -14,20 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from dynafield.dmft.ensemble import (
-    Ensemble,
-    Equations,
-    Plan,
-    Problem,
-    Replica,
-    Turns,
-    march_along,
-    member_bytes,
-)
+from dynafield.dmft.ensemble import Ensemble, Replica, march_along
 from dynafield.dmft.estimates import Estimate, Extra, curves_of, estimate, on_nodes
 from dynafield.dmft.grid import FAINT, Tolerance, halved, march_adaptively, shortest_blocks
 from dynafield.dmft.march import CROWDED, DIVERGING, FINE, UNSETTLED, room
 from dynafield.dmft.observation import observed_measures
+from dynafield.dmft.preparation import Equations, Plan, Problem, Turns, member_bytes
 from dynafield.dmft.rules import Blocks, TimeRule
 from dynafield.dmft.sampling import leading_first
 from dynafield.errors import InputError, SolveError

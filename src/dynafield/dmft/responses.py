@@ -23,11 +23,12 @@ from jaxtyping import Float
 from scipy.sparse.linalg import LinearOperator, gmres
 from scipy.special import lambertw
 
-from dynafield.dmft.ensemble import Equations, Plan, Problem, Replica, prepared
+from dynafield.dmft.ensemble import Replica
 from dynafield.dmft.equations import Row
 from dynafield.dmft.march import room
 from dynafield.dmft.member import Nodes
 from dynafield.dmft.newton import local, outputs_and_slopes, rates_and_slopes, solve_rows
+from dynafield.dmft.preparation import Equations, Plan, Problem, prepared
 from dynafield.dmft.rows import Rows, Sampled
 from dynafield.dmft.rules import Stepping
 from dynafield.numerics.collocation import Radau

@@ -8,13 +8,13 @@ import numpy as np
 from jaxtyping import Float
 
 from dynafield.dmft.collect import collect
-from dynafield.dmft.ensemble import Equations, Problem
 from dynafield.dmft.grid import Tolerance
-from dynafield.dmft.jumps import check_smooth
+from dynafield.dmft.preparation import Equations, Problem
 from dynafield.dmft.refine import Order, missed_by, refine
 from dynafield.dmft.rules import Blocks, Stepping
 from dynafield.errors import InputError
 from dynafield.problem.checks import integer, one_real, real_vector, same_shape, untraced
+from dynafield.problem.jumps import check_smooth
 from dynafield.problem.model import Model, SquaredLoss, at_problem
 from dynafield.problem.task import Task
 from dynafield.problem.trainers import GradientFlow, Steps, check_training

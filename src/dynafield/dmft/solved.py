@@ -7,8 +7,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import xarray as xr
 
-from dynafield.dmft.dense import Dense
 from dynafield.errors import InputError
+from dynafield.numerics.dense import Dense
 from dynafield.problem.checks import index_of, one_real, real_vector
 from dynafield.problem.trainers import GradientFlow, Steps, Trainer, trainer_facts, trainer_of
 from dynafield.records.record import quantity
