@@ -32,8 +32,10 @@ __all__ = ["Member", "Nodes", "Numbers", "State", "flow_block", "training_step"]
 
 SWEEPS = 40
 """Sweeps over a block at most."""
-SOLVED = 1e-4
-"""Newton steps, relative to 1 + |Y|, so short that their error, of second order, is nothing."""
+SOLVED = 1e-6
+"""Newton steps, relative to 1 + |Y|, so short that what they leave is nothing in any row."""
+RATIOS = 0.05, 0.95
+"""Convergence of sweeps that is believed: at least linear, by these factors."""
 
 
 class Numbers(NamedTuple):
@@ -41,7 +43,7 @@ class Numbers(NamedTuple):
 
     `epsilon` is the size of new directions that are dropped, relative to the drive of the coordinates, or
     to its share `faint` of what it was at most; `settled` the change of kernels that ends the sweeps,
-    relative to the same with the share `floor`.
+    relative to the same with the share `floor`, with all changes still to come.
     """
 
     delta: Float[Any, ""]
@@ -319,6 +321,7 @@ class Sweep(NamedTuple):
     outputs: Array
     ell: Any
     change: Float[Any, ""]
+    left: Float[Any, ""]
     step: Float[Any, ""]
     count: Any  # type: ignore[assignment]
 
@@ -352,8 +355,16 @@ def swept(
         new = kernels_of(state.data, samples, heard, own.F, rows.count, limit)
         f, ell, step = heard.states, heard.outputs, jnp.maximum(step, heard.step)
     sizes = jnp.where(state.sizes > 0, state.sizes, 1.0)
-    change = jnp.maximum(rms(new.F - past.answer.F) / (fine * sizes[1]), rms(own.F - past.own.F) / sizes[0])
-    return Sweep(new, own, solved.states, f, solved.outputs, ell, change, step, past.count + 1)
+    moved = jnp.sqrt(jnp.max((solved.outputs - past.outputs) ** 2 @ side.weight)) / sizes[0]
+    change = jnp.maximum(rms(new.F - past.answer.F) / (fine * sizes[1]), moved)
+    left = change * remaining(change / past.change)
+    return Sweep(new, own, solved.states, f, solved.outputs, ell, change, left, step, past.count + 1)
+
+
+def remaining(ratio: Float[Array, ""]) -> Float[Array, ""]:
+    """What is left after a change that is `ratio` of the change before: a geometric series."""
+    ratio = jnp.clip(ratio, *RATIOS)
+    return ratio / (1 - ratio)
 
 
 def kernels_of(
@@ -385,11 +396,11 @@ def flow_block(
         ell = jnp.tile(state.data.output[None], (nodes, 1, 1))
     outputs = jnp.tile(rows.output[None], (nodes, 1, 1))
     infinite = jnp.asarray(jnp.inf)
-    first = Sweep(guess, own, held, f, outputs, ell, infinite, infinite, jnp.zeros((), int))
+    first = Sweep(guess, own, held, f, outputs, ell, infinite, infinite, infinite, jnp.zeros((), int))
 
     def unsettled(sweep):
-        going = ((sweep.change > member.numbers.settled) | (sweep.step > SOLVED)) & jnp.isfinite(sweep.change)
-        return (going & (sweep.count < SWEEPS)) | (sweep.count == 0)
+        going = ((sweep.left > member.numbers.settled) | (sweep.step > SOLVED)) & jnp.isfinite(sweep.change)
+        return (going & (sweep.count < SWEEPS)) | (sweep.count < 2)
 
     last = jax.lax.while_loop(
         unsettled, lambda sweep: swept(member, state, times, integral, least, fine, sweep), first
@@ -427,7 +438,7 @@ def kept_block(
     curves, moments, theta, w, f = observed(
         member, after, last.states, last.outputs, last.f, done.F, F_ell, times, keep
     )
-    lost = ~(last.change <= member.numbers.settled) | ~(last.step <= SOLVED)
+    lost = ~(last.left <= member.numbers.settled) | ~(last.step <= SOLVED)
     nodes = Nodes(
         done.F, S_w, F_ell, S_ell, done.start, start, T, T_ell, done.make, make,
         most_directions(after), curves, moments, theta, w, f, last.count, lost, crowded,

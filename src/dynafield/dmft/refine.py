@@ -48,8 +48,8 @@ DROPPED_SHARE = 0.2
 """Largest error by dropped directions, as a share of the tolerance."""
 MOST_REPLICAS = 14
 """More are never taken: then points are too few."""
-SETTLED_SHARE = 0.02
-"""Change of kernels that ends the sweeps, as a share of the tolerance: .05 of it was left at most."""
+SETTLED_SHARE = 0.01
+"""What unfinished sweeps may leave in a block, as a share of the tolerance: errors of all blocks add up."""
 DOUBLINGS = 4
 """Doublings of the points between two rounds, at most."""
 RATE = 0.9
