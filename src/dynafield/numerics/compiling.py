@@ -35,5 +35,4 @@ def lightly_compiled(function: Callable[..., Any], static: int) -> Callable[...,
     def call(*arguments: Any) -> Any:
         return compiled()(*arguments)
 
-    call.programs = lambda: compiled()._cache_size()  # type: ignore[attr-defined]
     return call
