@@ -16,8 +16,9 @@ from dynafield.dmft.responses import Responses, densities, jacobians, step_densi
 from dynafield.dmft.rules import Stepping
 from dynafield.dmft.solved import Deferred
 from dynafield.errors import InputError
+from dynafield.problem.coordinates import Deep, DeepLayers
 from dynafield.problem.model import MEASURES, Datum, Model
-from dynafield.problem.networks import DeepMirrorPath, Network
+from dynafield.problem.networks import Network
 from dynafield.problem.task import Task
 from dynafield.problem.trainers import Trainer
 
@@ -155,8 +156,9 @@ def network_response(
     if isinstance(equations.time, Stepping):
         return step_densities(-made.coordinates, float(edges[1]))
     model = problem.model
-    mu = float(model.lam) * (model.depth - 2) / 2 if isinstance(model, DeepMirrorPath) else 0.0
-    return densities(-made.coordinates, made.moments, equations.time.rule, edges, t, mu)
+    mu = float(model.rate) if isinstance(model, Deep) else 0.0
+    growth = mu if isinstance(model, DeepLayers) else 0.0
+    return densities(-made.coordinates, made.moments, equations.time.rule, edges, t, mu, growth)
 
 
 def network_law(replicas: list[Replica]) -> dict[str, np.ndarray]:

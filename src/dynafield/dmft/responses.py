@@ -378,13 +378,18 @@ def densities(
     edges: Float[np.ndarray, " e"],
     t: Float[np.ndarray, " t"],
     mu: float,
+    growth: float,
 ) -> Responses:
-    """Both responses as densities on the nodes."""
+    """Both responses as densities on the nodes.
+
+    States that grow like \\(e^{\\mu t}\\) have growth = μ; those that a drive moves less and less, zero.
+    """
     size, s, lengths = len(weights), len(rule.nodes), np.diff(edges)
-    matrix, free = integration(rule, lengths, mu)
+    matrix, free = integration(rule, lengths, growth)
+    pace, pace_at_edges = (np.exp((growth - mu) * x) for x in (t, edges[:-1]))
     inner = np.zeros_like(weights)
-    inner[1:, 1:] = np.linalg.solve(matrix[1:, 1:].T, weights[1:, 1:].T).T
-    at_edges = inner @ free
+    inner[1:, 1:] = np.linalg.solve(matrix[1:, 1:].T, (weights / pace)[1:, 1:].T).T
+    at_edges = inner @ free * pace_at_edges
     inverse = np.linalg.inv(np.eye(size) + weights)
     later = np.repeat(np.arange(len(lengths)), s)
     after = np.concatenate([[-1], later])[:, None] >= np.arange(len(lengths))

@@ -130,7 +130,7 @@ def checked(
     discrete = isinstance(trainer, Steps)
     if discrete and grid is not None:
         raise InputError("grid must be None for a discrete trainer: its steps are the grid")
-    problems = problems_of(task, net, shape, discrete)
+    problems = problems_of(task, net if discrete else net.in_flow(end), shape)
     if not squared:
         problems[0].model.try_out(task)
     edges = None
@@ -145,15 +145,14 @@ def checked(
     )
 
 
-def problems_of(task: Task, net: Model, shape: tuple[int, ...], discrete: bool) -> list[Problem]:
-    """All problems, in C order, each in plain numbers; in continuous time by coordinates that suit it."""
+def problems_of(task: Task, model: Model, shape: tuple[int, ...]) -> list[Problem]:
+    """All problems, in C order, each in plain numbers."""
     found = []
     for place in np.ndindex(shape):
         delta, sigma = (
             float(np.broadcast_to(np.asarray(x, float), shape)[place]) for x in (task.delta, task.sigma)
         )
-        model = at_problem(net, shape, place)
-        found.append(Problem(delta, sigma, model if discrete else model.in_flow()))
+        found.append(Problem(delta, sigma, at_problem(model, shape, place)))
     return found
 
 

@@ -125,8 +125,8 @@ class Model(eqx.Module):
         """What a coordinate adds to the loss."""
         return jnp.zeros(())
 
-    def in_flow(self) -> "Model":
-        """The same model in coordinates that suit gradient flow, such as a mirror coordinate."""
+    def in_flow(self, t_max: float) -> "Model":
+        """The same model in coordinates that suit gradient flow up to t_max, such as a mirror coordinate."""
         return self
 
     def admissible(self, step: Any, theta: Any) -> Any:

@@ -12,18 +12,15 @@ from jaxtyping import Array, ArrayLike, Float
 
 from dynafield.errors import InputError
 from dynafield.problem.checks import concrete, integer, one_real, real
+from dynafield.problem.coordinates import DeepLayers, DeepMirrorPath, MirrorPath
 from dynafield.problem.laws import RowLaw
 from dynafield.problem.mirror import MirrorMap, log_cosh
 from dynafield.problem.model import Model, SquaredLoss
 
 __all__ = ["DiagonalNetwork", "Network", "TruncatedDiagonalNetwork", "layer", "truncated", "untruncated"]
 
-STRIDE = 2.0
-"""Largest change of log u², log v² in one Newton step at depth 2."""
-SHRINK = 0.25
-"""Smallest factor of u^(2-L), v^(2-L) in one Newton step at depth ≥ 3, where they must stay positive."""
-STEEPEST = 1.5
-"""Largest growth of u^(2-L) in a block, as an exponent."""
+FARTHEST = 1e8
+"""Largest u^(2-L) + v^(2-L) whose parts are known by their difference alone, to eight digits or more."""
 LOG_RANGE = 300 * np.log(10)
 """α^(2L-2) is kept within 1e±300."""
 
@@ -128,13 +125,14 @@ class DiagonalNetwork(Network):
         """None: the identity."""
         return untruncated
 
-    def in_flow(self) -> Model:
-        """The mirror coordinate, which moves at the pace of the gradient alone."""
-        return (
-            MirrorPath(self.alpha, self.lam)
-            if self.depth == 2
-            else DeepMirrorPath(self.alpha, self.lam, self.depth)
-        )
+    def in_flow(self, t_max: float) -> Model:
+        """The mirror coordinate, which moves at the pace of the gradient alone, as long as it has digits."""
+        if self.depth == 2:
+            return MirrorPath(self.alpha, self.lam)
+        alpha, lam = (np.asarray(x, float) for x in (self.alpha, self.lam))
+        grown = (self.depth - 2) * (0.5 * lam * t_max - np.log(alpha))
+        kind = DeepMirrorPath if np.max(grown) < np.log(FARTHEST) else DeepLayers
+        return kind(self.alpha, self.lam, self.depth)
 
     @property
     def curve(self) -> MirrorMap:
@@ -191,115 +189,6 @@ class TruncatedDiagonalNetwork(Network):
     def truncation(self) -> Callable[[Any], tuple[Any, Any, Any]]:
         r"""\(\eta_M\) and its derivatives."""
         return functools.partial(truncated, self.M)
-
-
-class MirrorCoordinate(SquaredLoss):
-    """A diagonal network by coordinates that are linear in its gradient [eq:dmft_layers]."""
-
-    alpha: eqx.AbstractVar[Any]
-    lam: eqx.AbstractVar[Any]
-
-    @property
-    def channels(self) -> tuple[int, ...]:
-        """One."""
-        return ()
-
-    @property
-    def odd(self) -> bool:
-        """Exchanging u and v changes the sign of w."""
-        return True
-
-    @property
-    def name(self) -> str:
-        """As it is written."""
-        return repr(self)
-
-    @abc.abstractmethod
-    def squares(self, theta: Any, t: Any) -> tuple[Any, Any]:
-        """u² and v²."""
-
-    def penalty(self, theta: Any, t: Any = 0.0) -> Any:
-        """λ(u² + v²)/2 [eq:loss]."""
-        u2, v2 = self.squares(theta, t)
-        return 0.5 * self.lam * (u2 + v2)
-
-
-class MirrorPath(MirrorCoordinate):
-    r"""Depth 2: \(\psi' = -g\), \(u^2 = \alpha^2e^{\psi-\lambda t}\), \(v^2 = \alpha^2e^{-\psi-\lambda
-    t}\)."""
-
-    alpha: Any
-    lam: Any
-
-    @property
-    def state_shape(self) -> tuple[int, ...]:
-        """ψ."""
-        return ()
-
-    @property
-    def start(self) -> RowLaw:
-        """ψ = 0."""
-        return RowLaw((), 0, lambda normals, *_: np.zeros(len(normals)))
-
-    def squares(self, theta: Any, t: Any) -> tuple[Any, Any]:
-        """u² and v², each exponential with its decay."""
-        scale = self.alpha**2
-        return scale * jnp.exp(theta - self.lam * t), scale * jnp.exp(-theta - self.lam * t)
-
-    def w(self, theta: Any, t: Any = 0.0) -> Any:
-        """(u² - v²)/2."""
-        u2, v2 = self.squares(theta, t)
-        return 0.5 * (u2 - v2)
-
-    def p(self, g: Any, theta: Any, t: Any = 0.0) -> Any:
-        """The gradient alone."""
-        return -g
-
-    def admissible(self, step: Any, theta: Any) -> Any:
-        """Layers change by a factor e at most."""
-        return jnp.clip(step, -STRIDE, STRIDE)
-
-
-class DeepMirrorPath(MirrorCoordinate):
-    r"""Depth L ≥ 3: \(\theta = (u^{2-L}, v^{2-L})\), \(\theta' = \tfrac{L-2}2(\pm g + \lambda\theta)\)."""
-
-    alpha: Any
-    lam: Any
-    depth: int = eqx.field(static=True)
-
-    @property
-    def state_shape(self) -> tuple[int, ...]:
-        """Both layers."""
-        return (2,)
-
-    @property
-    def start(self) -> RowLaw:
-        """u = v = α."""
-        first = np.asarray(self.alpha, float) ** (2 - self.depth)
-        return RowLaw((2,), 0, lambda normals, *_: np.full((len(normals), 2), first))
-
-    def squares(self, theta: Any, t: Any) -> tuple[Any, Any]:
-        """u² and v²."""
-        both = theta ** (-2.0 / (self.depth - 2))
-        return both[0], both[1]
-
-    def w(self, theta: Any, t: Any = 0.0) -> Any:
-        """(u^L - v^L)/L."""
-        powers = theta ** (-self.depth / (self.depth - 2))
-        return (powers[0] - powers[1]) / self.depth
-
-    def p(self, g: Any, theta: Any, t: Any = 0.0) -> Any:
-        """Linear in the gradient and in θ."""
-        return 0.5 * (self.depth - 2) * (g * jnp.array([1.0, -1.0]) + self.lam * theta)
-
-    def admissible(self, step: Any, theta: Any) -> Any:
-        """θ stays positive."""
-        return jnp.maximum(step, -(1.0 - SHRINK) * theta)
-
-    def longest_block(self) -> float:
-        """Beyond, the rule of integration no longer grows as θ does."""
-        growth = float(np.max(np.asarray(self.lam, float))) * (self.depth - 2) / 2
-        return STEEPEST / growth if growth > 0 else np.inf
 
 
 def layer(truncation: Callable[[Any], tuple[Any, Any, Any]], depth: int, x: Any) -> tuple[Any, Any]:
