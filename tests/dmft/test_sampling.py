@@ -44,11 +44,14 @@ def test_leading_directions_come_first():
 def test_turned_normals_scatter_less_about_the_same_curve(monkeypatch):
     """α = 10 with decay, where 27 directions are three that matter: less than half of the scatter."""
     net, options = df.DiagonalNetwork(10.0, 0.1), dict(tol=1e-3, paths=1024, throw=False)
-    turned = df.solve(TASK, net, 100.0, **options)
+    turned = [df.solve(TASK, net, 100.0, seed=seed, **options) for seed in range(3)]
     monkeypatch.setattr(refine, "rehearsed", lambda *arguments: ())
-    plain = df.solve(TASK, net, 100.0, grid=turned.edges, **options)
-    assert 2 * turned.test_error_se[-1] < plain.test_error_se[-1]
-    assert abs(turned.test_error[-1] - plain.test_error[-1]) < 3 * plain.test_error_se[-1]
+    plain = [df.solve(TASK, net, 100.0, grid=turned[0].edges, seed=seed, **options) for seed in range(3)]
+    small, large = (
+        np.sqrt(np.mean([one.test_error_se[-1] ** 2 for one in runs])) for runs in (turned, plain)
+    )
+    assert 2 * small < large
+    assert abs(turned[0].test_error[-1] - plain[0].test_error[-1]) < 3 * large
 
 
 def test_dropped_directions_are_part_of_the_error_bars(monkeypatch):

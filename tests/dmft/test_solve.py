@@ -8,7 +8,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import dynafield as df
-from dynafield.dmft import grid, refine, sampling
+from dynafield.dmft import grid, member, refine, sampling
 
 UNIT = 0.11  # E_test(0) of the standard task
 TABLE = {  # t: C_w, C_f of the standard case; C_w to 5e-5, C_f as printed
@@ -187,6 +187,28 @@ def test_a_shape_is_compiled_once_and_new_values_never(compiled):
     df.solve(df.Task(0.7, 0.3, df.Bernoulli(0.1, 2.0)), df.DiagonalNetwork(0.2, 0.01), 4.0, **options)
     df.solve(df.Task(1.7, 0.0, df.Discrete([-1, 3], [0.1, 0.9])), df.DiagonalNetwork(2.0), 4.0, **options)
     assert compiled() == 1
+
+
+def test_sweeps_that_are_foreseen_end_where_the_others_do(monkeypatch):
+    """Nearly lazy, and stiff: four times fewer sweeps, the same fixed point."""
+    swept, original = [], refine.round_of
+
+    def counting(*arguments):
+        found = original(*arguments)
+        swept.append(np.mean([one.later.sweeps[:14] for one in found.replicas[0]]))
+        return found
+
+    monkeypatch.setattr(refine, "round_of", counting)
+    task, net = df.Task(1.2, 0.1, df.Bernoulli(0.3)), df.DiagonalNetwork(10.0, 0.001)
+    edges = np.concatenate([[0.0], np.geomspace(0.01, 20.0, 14)])
+    options = dict(tol=1e-3, paths=128, throw=False)
+    fast = df.solve(task, net, 20.0, grid=edges, **options)
+    monkeypatch.setattr(member, "foreseen", lambda before, own, found, *rest: found)
+    more = np.concatenate([edges, [22.0, 24.0, 26.0]])  # more pages: another program
+    slow = df.solve(task, net, 26.0, grid=more, **options)
+    assert 4 * swept[0] < swept[1]
+    assert np.max(np.abs(slow.test_error[: len(fast.t)] - fast.test_error)) < 1e-4 * 0.31
+    assert np.max(np.abs(slow.train_error[: len(fast.t)] - fast.train_error)) < 1e-4 * 0.31
 
 
 def test_memory_bounds_what_is_solved_at_once_and_changes_nothing():

@@ -64,16 +64,8 @@ class Curves(SolvedRecord, TwoTimeRecord):
     def at(self, times: Any) -> Points:
         """The errors at any times up to the last that was reached."""
         t = self.reached(times)
-        rule = self.dense.weights(t)
-        logs = {
-            name: np.log(np.maximum(getattr(self, name), 1e-300)) for name in ("train_error", "test_error")
-        }
-        errors = {
-            name: np.asarray(getattr(self, name)) @ np.abs(rule.T)
-            for name in ("train_error_se", "test_error_se")
-        }
-        values = {name: np.exp(log @ rule.T) for name, log in logs.items()}
-        return Points(t=t, loss=np.asarray(self.loss) @ rule.T, **values, **errors)
+        loss = np.asarray(self.loss) @ self.dense.weights(t).T
+        return Points(t=t, loss=loss, **self.between(("train_error", "test_error"), t))
 
     def law(self, t: Any, *index: int) -> Law:
         """Weighted draws (w(t), w*) at a time; `index` chooses one problem of several."""

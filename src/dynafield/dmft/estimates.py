@@ -1,5 +1,5 @@
-"""Curves from replicas, each with an error bar: sampling, time step, dropped directions, and bias of a
-sample."""
+"""Curves from replicas, each with an error bar: sampling, time step, unfinished sweeps, dropped directions,
+and bias of a sample."""
 
 import dataclasses
 from typing import Any, NamedTuple
@@ -62,7 +62,7 @@ def estimate(
 ) -> Estimate:
     """Means over replicas, their standard errors, and the same with all other errors."""
     count, value, scatter, total = len(runs), {}, {}, {}
-    stepping = time_errors(equations, replicas[0], runs[0])
+    stepping, sweeping = time_errors(equations, replicas[0], runs[0]), sweep_errors(replicas, runs[0])
     for name in runs[0]:
         rows = np.array([one[name] for one in runs])
         value[name] = np.mean(rows, axis=0)
@@ -73,7 +73,7 @@ def estimate(
             spread = CAUTION * np.maximum.accumulate(spread)
         scatter[name] = spread
         more = extra.get(name, Extra())
-        parts = (spread, stepping.get(name, 0.0), more.dropped, more.bias)
+        parts = (spread, stepping.get(name, 0.0), sweeping[name], more.dropped, more.bias)
         total[name] = np.sqrt(sum(np.square(part) for part in parts))
     return Estimate(value, scatter, total)
 
@@ -99,4 +99,20 @@ def time_errors(
             if part == "test":  # weights that no data hold stay where an earlier block has put them
                 bound = np.maximum.accumulate(bound)
             found[name] = np.concatenate([[0.0], bound])
+    return found
+
+
+def sweep_errors(replicas: list[Replica], curves: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Errors that unfinished sweeps leave [eq:unfinished].
+
+    Those of weights stay and add up; residuals forget them.
+    """
+    left = np.mean([one.later.left for one in replicas], axis=0)
+    nodes = (len(next(iter(curves.values()))) - 1) // len(left)
+    found = {}
+    for name, values in curves.items():
+        share = np.cumsum(left[:, 0]) if name.startswith("test") else left[:, 1]
+        share = np.concatenate([[0.0], np.repeat(share, nodes)])
+        size, most = np.abs(values), np.max(np.abs(values))
+        found[name] = 2 * share * np.sqrt(size * most) + share**2 * most
     return found

@@ -118,12 +118,8 @@ class FlowCurves(SolvedRecord, FlowRecord):
 
     def at(self, times: Any) -> FlowPoints:
         """Losses and errors at any times up to the last that was reached."""
-        t, found = self.reached(times), {}
-        for name in MEASURES:
-            values, errors = (np.asarray(getattr(self, n)) for n in (name, f"{name}_se"))
-            rule = self.dense.weights(t, self.begins_with_jump(values)).T
-            found |= {name: between(values, rule), f"{name}_se": errors @ np.abs(rule)}
-        return FlowPoints(t=t, **found)
+        t = self.reached(times)
+        return FlowPoints(t=t, **self.between(MEASURES, t))
 
     def begins_with_jump(self, values: np.ndarray) -> bool:
         """Whether a curve is elsewhere right after t = 0, as the share of wrong signs is if f(0) = 0.
@@ -164,10 +160,3 @@ class FlowCurves(SolvedRecord, FlowRecord):
         from dynafield.figures.dmft import draw_curves
 
         return draw_curves(self, ax)
-
-
-def between(values: np.ndarray, rule: np.ndarray) -> np.ndarray:
-    """Values at other times: of positive curves the logarithm is interpolated."""
-    if np.all(values > 0):
-        return np.exp(np.log(values) @ rule)
-    return values @ rule

@@ -41,8 +41,8 @@ SMALLEST = 1e-12
 """Shortest block, relative to the first guess or the time reached."""
 FIRST = 0.1
 """First guess of the first block."""
-MANY = 20
-"""After so many sweeps blocks do not grow."""
+MANY, MOST = 20, 40
+"""After so many sweeps blocks do not grow; with more than so many a shorter one is tried."""
 LASTING = 0.9
 """A defect of which a shorter block keeps this share is no error in time: a direction that had been dropped
 before has become large enough at the start of the block to be kept."""
@@ -181,6 +181,9 @@ class Search:
             return None
         if np.any(health != FINE):
             return 0.4 if not np.any(health == DIVERGING) else 0.25
+        sweeps = max(int(np.max(np.asarray(lane.pages.sweeps)[:, number])) for lane in found)
+        if sweeps > MOST:
+            return 0.4
         worst = 1e-12
         for lane in found if number else ():
             page = jax.tree.map(lambda x: np.asarray(x)[:, number], lane.pages)
@@ -192,7 +195,6 @@ class Search:
         self.edges.append(end)
         self.refused, factor = np.inf, factor if factor >= 0.8 else 1.0
         self.before, self.lanes = self.lanes, found
-        sweeps = max(int(np.max(np.asarray(lane.pages.sweeps)[:, number])) for lane in found)
         return min(factor, 1.0) if sweeps > MANY else factor
 
     def undo(self) -> None:

@@ -5,13 +5,14 @@ step of discrete training, `flow_block` a block of gradient flow; each returns t
 known on the new nodes. All are functions of arrays alone, compiled, and mapped over members.
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from dynafield.dmft.closed import answer
+from dynafield.dmft.closed import answer, foreseen, powers_of
 from dynafield.dmft.equations import CoordinateRow, DataRow
 from dynafield.dmft.newton import outputs_of, over_rows, solve_rows
 from dynafield.dmft.rows import (
@@ -30,10 +31,10 @@ from dynafield.dmft.rows import (
 
 __all__ = ["Member", "Nodes", "Numbers", "State", "flow_block", "training_step"]
 
-SWEEPS = 40
-"""Sweeps over a block at most."""
-SOLVED = 1e-6
-"""Newton steps, relative to 1 + |Y|, so short that what they leave is nothing in any row."""
+SWEEPS = 150
+"""Sweeps over a block at most: many more than where blocks are chosen, since samples differ."""
+SOLVED = 1e-4
+"""Newton steps, relative to 1 + |Y|, so short that one more under the same kernels would do nothing."""
 RATIOS = 0.05, 0.95
 """Convergence of sweeps that is believed: at least linear, by these factors."""
 
@@ -92,7 +93,8 @@ class Nodes(NamedTuple):
     """What is known on the nodes of a block: kernels of both sides, curves, and states of some rows.
 
     `start_w`, `start_ell` are F at the start of the block, `make_w`, `make_ell` turn what the basis leaves
-    of outputs into the directions born there.
+    of outputs into the directions born there. `left` is what unfinished sweeps leave in outputs of both
+    sides, relative to their largest sizes.
     """
 
     F_w: Float[Any, "b r"]
@@ -112,6 +114,7 @@ class Nodes(NamedTuple):
     w: Float[Any, "s c p"]
     f: Float[Any, "s c p"]
     sweeps: Int[Any, ""]
+    left: Float[Any, "2"]
     unsettled: Bool[Any, ""]
     crowded: Bool[Any, ""]
 
@@ -224,7 +227,8 @@ def explicit_node(
     nothing = jnp.zeros((), int)
     nodes = Nodes(
         done.F, S, F_ell, S_ell, done.F, F_ell, jnp.zeros_like(T), T, done.make, make,
-        most_directions(after), curves, moments, kept, kept_w, kept_f, nothing, jnp.zeros((), bool), crowded,
+        most_directions(after), curves, moments, kept, kept_w, kept_f, nothing, jnp.zeros(2),
+        jnp.zeros((), bool), crowded,
     )  # fmt: skip
     return after, nodes
 
@@ -327,8 +331,9 @@ class Sweep(NamedTuple):
 
 
 def swept(
-    member: Member, state: State, times: Array, integral: Array, least: Array, fine: Any, past: Sweep
-) -> Sweep:
+    member: Member, state: State, times: Array, integral: Array, least: Array, fine: Any, overlaps: Any,
+    past: Sweep,
+) -> Sweep:  # fmt: skip
     """One more sweep: coordinates under the last kernels of the data, data under those they make."""
     rows, side, row, nodes = state.coordinates, member.coordinates, member.coordinate, len(times)
     c, n = rows.output.shape
@@ -340,7 +345,9 @@ def swept(
     own = kernels_of(rows, side, solved, past.answer.F, born, tenacious(rows, least[0], past.own.F))
     f, ell, step = past.f, past.ell, solved.step
     if state.data is None:
-        new = answer(own)
+        found = answer(own)
+        ahead = foreseen(past.answer, own, found, member.numbers.delta, overlaps, born)
+        new = Kernels(*(jnp.where(past.count > 0, x, y) for x, y in zip(ahead, found, strict=True)))
     else:
         datum, samples = member.datum, member.data
         assert datum is not None
@@ -402,14 +409,19 @@ def flow_block(
         going = ((sweep.left > member.numbers.settled) | (sweep.step > SOLVED)) & jnp.isfinite(sweep.change)
         return (going & (sweep.count < SWEEPS)) | (sweep.count < 2)
 
-    last = jax.lax.while_loop(
-        unsettled, lambda sweep: swept(member, state, times, integral, least, fine, sweep), first
-    )
-    return kept_block(member, state, last, times, least, keep)
+    overlaps = None
+    if state.data is None:
+        known = jnp.arange(len(rows.normals)) < rows.count
+        along = (rows.basis * member.coordinates.weight) @ rows.normals.T
+        overlap: Any = jnp.where(known, along, 0.0)
+        overlaps = powers_of(overlap)
+    sweep = partial(swept, member, state, times, integral, least, fine, overlaps)
+    last = jax.lax.while_loop(unsettled, sweep, first)
+    return kept_block(member, state, last, times, least, fine, keep)
 
 
 def kept_block(
-    member: Member, state: State, last: Sweep, times: Array, least: Array, keep: int
+    member: Member, state: State, last: Sweep, times: Array, least: Array, fine: Any, keep: int
 ) -> tuple[State, Nodes]:
     """A settled block made part of the past."""
     before, c, n = state.coordinates, *state.coordinates.output.shape
@@ -441,6 +453,7 @@ def kept_block(
     lost = ~(last.left <= member.numbers.settled) | ~(last.step <= SOLVED)
     nodes = Nodes(
         done.F, S_w, F_ell, S_ell, done.start, start, T, T_ell, done.make, make,
-        most_directions(after), curves, moments, theta, w, f, last.count, lost, crowded,
+        most_directions(after), curves, moments, theta, w, f, last.count,
+        last.left * jnp.stack([jnp.ones(()), fine]), lost, crowded,
     )  # fmt: skip
     return after, nodes

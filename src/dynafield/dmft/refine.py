@@ -48,12 +48,14 @@ DROPPED_SHARE = 0.2
 """Largest error by dropped directions, as a share of the tolerance."""
 MOST_REPLICAS = 14
 """More are never taken: then points are too few."""
-SETTLED_SHARE = 0.01
+SETTLED_SHARE = 0.003
 """What unfinished sweeps may leave in a block, as a share of the tolerance: errors of all blocks add up."""
 DOUBLINGS = 4
 """Doublings of the points between two rounds, at most."""
 RATE = 0.9
 """Power of the number of points in the scatter, at least: .9 to 1.3 was found."""
+NEARBY = 6
+"""Nodes on both sides over which chance is judged."""
 SAME = 0.8
 """Directions are nearly the same where what is dropped is not smaller than this share."""
 ROOM = 32
@@ -287,7 +289,7 @@ def dropping(order: Order, known: Ensemble) -> tuple[float, list[dict[str, Extra
         other = curves_of(problem.model, replicas[1])
         gap = {}
         for name in fine:
-            chance = np.maximum.accumulate(np.abs(other[name] - fine[name]))
+            chance = nearby_largest(np.abs(other[name] - fine[name]))
             beyond = np.maximum(np.abs(coarse[name] - fine[name]) - SIGNIFICANT * chance, 0.0)
             gap[name] = beyond / (COARSER**GROWTH - 1)
         gaps.append(gap)
@@ -297,6 +299,12 @@ def dropping(order: Order, known: Ensemble) -> tuple[float, list[dict[str, Extra
     factor = 1.0 if order.preview else 1.0 / max(1.0, worst)
     extra = [{name: Extra(dropped=factor * gap) for name, gap in one.items()} for one in gaps]
     return factor ** (1 / GROWTH) * epsilon, extra
+
+
+def nearby_largest(values: Float[np.ndarray, " t"]) -> Float[np.ndarray, " t"]:
+    """The largest of the values around each: two samples may agree at one time by chance."""
+    wide = np.pad(values, NEARBY, mode="edge")
+    return np.max(np.lib.stride_tricks.sliding_window_view(wide, 2 * NEARBY + 1), axis=1)
 
 
 def monitored(order: Order, problem: Problem, curves: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

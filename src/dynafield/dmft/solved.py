@@ -82,6 +82,22 @@ class SolvedRecord(TimedRecord):
             raise InputError(f"times must be at most {last:g}, got {np.max(t):g}")
         return t
 
+    def begins_with_jump(self, values: np.ndarray) -> bool:
+        """Whether a curve is elsewhere right after t = 0."""
+        return False
+
+    def between(self, names: tuple[str, ...], t: np.ndarray) -> dict[str, np.ndarray]:
+        """Curves and their error bars at other times; of positive curves the logarithm is interpolated."""
+        found = {}
+        for name in names:
+            values, errors = (np.asarray(getattr(self, n), float) for n in (name, f"{name}_se"))
+            jump, positive = self.begins_with_jump(values), bool(np.all(values > 0))
+            known, rule = np.log(values) if positive else values, self.dense.weights(t, jump).T
+            here, unsure = known @ rule, self.dense.uncertainty(known, t, jump)
+            here, unsure = (np.exp(here), np.exp(here) * unsure) if positive else (here, unsure)
+            found |= {name: here, f"{name}_se": np.hypot(errors @ np.abs(rule), unsure)}
+        return found
+
     def place(self, t: Any, index: tuple[int, ...]) -> tuple[tuple, np.ndarray]:
         """Which problem of several, and the weights of the nodes at one time."""
         time = self.reached(one_real("t", t, lambda x: x >= 0, "a time ≥ 0"))
