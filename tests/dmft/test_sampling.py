@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dynafield as df
-from dynafield.dmft import ensemble, preparation, refine, sampling
+from dynafield.dmft import ensemble, estimates, preparation, refine, sampling
 from dynafield.dmft.estimates import Estimate, curves_of
 from dynafield.dmft.solve import checked
 
@@ -78,29 +78,28 @@ def test_less_is_dropped_where_it_matters():
     )
     pilot = refine.first_plan(order)._replace(points=2048, epsilons=(0.2, 0.2, 0.8))
     known = refine.find_grid(order, pilot, silent)
-    epsilon, extra = refine.dropping(order, known)
+    epsilon, extra = estimates.dropping(order, known)
     assert epsilon < 0.1
-    allowed = refine.DROPPED_SHARE * 1e-3 * 0.11
+    allowed = estimates.DROPPED_SHARE * 1e-3 * 0.11
     assert np.max(extra[0]["test_error"].dropped) == pytest.approx(allowed, rel=1e-6) or (
         np.max(extra[0]["train_error"].dropped) == pytest.approx(allowed, rel=1e-6)
     )
 
 
-def solution(points, value):
-    """A solution with that test error, a scatter of 1e-3 and no other error."""
-    curve, scatter = np.array([value]), np.array([1e-3])
-    plan = preparation.Plan(points, (0,), (0.0,), 16, 0.0, 0.0, 0.0, 0)
-    known = ensemble.Ensemble(np.zeros(2), [[]], plan)
-    return refine.Solution(known, [Estimate({"x": curve}, {"x": scatter}, {"x": scatter.copy()})], None)
+def estimated(value):
+    """One test error with a scatter of 1e-3 and no other error."""
+    scatter = np.array([1e-3])
+    return [Estimate({"x": np.array([value])}, {"x": scatter}, {"x": scatter.copy()})]
 
 
 def test_bias_of_a_sample_is_part_of_the_error_bars():
     """A bias b/N seen at N and 4N: a third of the gap beyond chance is left at 4N."""
-    now = refine.with_bias(solution(256, 0.5 + 0.04), solution(1024, 0.5 + 0.01))
-    beyond = 0.03 - refine.SIGNIFICANT * np.hypot(1e-3, 1e-3)
-    assert now.estimates[0].error["x"][0] == pytest.approx(np.hypot(1e-3, beyond / 3))
-    same = refine.with_bias(solution(256, 0.502), solution(1024, 0.5))
-    assert same.estimates[0].error["x"][0] == 1e-3
+    large, same = estimated(0.5 + 0.01), estimated(0.5)
+    estimates.add_bias(estimated(0.5 + 0.04), large, 1 / 4)
+    estimates.add_bias(estimated(0.502), same, 1 / 4)
+    beyond = 0.03 - estimates.SIGNIFICANT * np.hypot(1e-3, 1e-3)
+    assert large[0].error["x"][0] == pytest.approx(np.hypot(1e-3, beyond / 3))
+    assert same[0].error["x"][0] == 1e-3
 
 
 def test_a_plan_grows_by_what_is_cheapest():

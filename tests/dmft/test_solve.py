@@ -8,7 +8,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import dynafield as df
-from dynafield.dmft import grid, member, refine, sampling
+from dynafield.dmft import blocks, estimates, grid, refine, sampling
 
 UNIT = 0.11  # E_test(0) of the standard task
 TABLE = {  # t: C_w, C_f of the standard case; C_w to 5e-5, C_f as printed
@@ -203,12 +203,22 @@ def test_sweeps_that_are_foreseen_end_where_the_others_do(monkeypatch):
     edges = np.concatenate([[0.0], np.geomspace(0.01, 20.0, 14)])
     options = dict(tol=1e-3, paths=128, throw=False)
     fast = df.solve(task, net, 20.0, grid=edges, **options)
-    monkeypatch.setattr(member, "foreseen", lambda before, own, found, *rest: found)
+    monkeypatch.setattr(blocks, "foreseen", lambda before, own, found, *rest: found)
     more = np.concatenate([edges, [22.0, 24.0, 26.0]])  # more pages: another program
     slow = df.solve(task, net, 26.0, grid=more, **options)
     assert 4 * swept[0] < swept[1]
     assert np.max(np.abs(slow.test_error[: len(fast.t)] - fast.test_error)) < 1e-4 * 0.31
     assert np.max(np.abs(slow.train_error[: len(fast.t)] - fast.train_error)) < 1e-4 * 0.31
+
+
+def test_a_stiff_start_is_resolved():
+    """α = 100: all that can be learnt is learnt by t = .001, a hundredth of the first block that is tried."""
+    net, times = df.DiagonalNetwork(100.0), np.array([2e-5, 1e-4, 3e-4, 1e-3, 1.0])
+    curves, lazy = df.solve(sparse_task(), net, 1.0, tol=1e-2), df.lazy_curves(sparse_task(), net, times)
+    assert curves.status == "finished"
+    for name in ("train_error", "test_error"):
+        gap = np.abs(getattr(curves.at(times), name) - getattr(lazy, name))
+        assert np.all(gap < 1e-2 * UNIT)
 
 
 def test_memory_bounds_what_is_solved_at_once_and_changes_nothing():
@@ -244,7 +254,7 @@ def test_interruption_returns_what_is_solved_when_asked():
 
 def test_failure_is_loud_and_can_be_asked_to_be_quiet(monkeypatch):
     monkeypatch.setattr(refine, "ROUNDS", 1)
-    monkeypatch.setattr(refine, "SAMPLE_SHARE", 1e-9)
+    monkeypatch.setattr(estimates, "SAMPLE_SHARE", 1e-9)
     arguments, options = (sparse_task(), df.DiagonalNetwork(0.5), 1.0), dict(tol=1e-2, grid=[0.0, 0.3, 1.0])
     with pytest.raises(df.SolveError, match=r"tol=0\.01 is not met"):
         df.solve(*arguments, **options)

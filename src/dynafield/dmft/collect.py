@@ -6,13 +6,14 @@ import numpy as np
 from jaxtyping import Float
 
 from dynafield.dmft.curves import Curves
+from dynafield.dmft.densities import Responses, densities, step_densities
 from dynafield.dmft.ensemble import Replica
 from dynafield.dmft.estimates import on_nodes
 from dynafield.dmft.flow_curves import FlowCurves
 from dynafield.dmft.observation import observe
-from dynafield.dmft.preparation import Equations, Plan, Problem, affine_of
-from dynafield.dmft.refine import Order, Solution
-from dynafield.dmft.responses import Responses, densities, jacobians, step_densities
+from dynafield.dmft.preparation import Equations, Order, Plan, Problem, affine_of
+from dynafield.dmft.refine import Solution
+from dynafield.dmft.responses import jacobians
 from dynafield.dmft.rules import Stepping
 from dynafield.dmft.solved import Deferred
 from dynafield.errors import InputError

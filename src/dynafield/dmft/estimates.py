@@ -5,18 +5,44 @@ import dataclasses
 from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 
-from dynafield.dmft.ensemble import Replica
-from dynafield.dmft.grid import defects
-from dynafield.dmft.preparation import Equations
+from dynafield.dmft.ensemble import Ensemble, Replica
+from dynafield.dmft.grid import FAINT, defects
+from dynafield.dmft.preparation import Equations, Order, Problem
 from dynafield.problem.model import MEASURES, Model
 
-__all__ = ["Estimate", "Extra", "curves_of", "estimate", "on_nodes"]
+__all__ = [
+    "COARSER",
+    "Estimate",
+    "Extra",
+    "curves_of",
+    "dropping",
+    "estimate",
+    "missed_by",
+    "on_nodes",
+    "shortfall",
+    "add_bias",
+]
 
 FEW = 4
 """Fewer replicas may agree at one time by chance: the largest scatter so far stands for theirs, times
 CAUTION, with which 95 % of the times of eight problems were within two of these errors of the exact curve."""
 CAUTION = 2.5
+
+
+GROWTH = 1.5
+"""Power of what is dropped in the error that it makes: 1.6 to 2 was found in three problems."""
+COARSER = 4.0
+"""Factor of what is dropped in a replica of the pilot that is solved twice."""
+SAMPLE_SHARE = 0.4
+"""Largest standard error, as a share of the tolerance."""
+DROPPED_SHARE = 0.2
+"""Largest error by dropped directions, as a share of the tolerance."""
+NEARBY = 6
+"""Nodes on both sides over which chance is judged."""
+SIGNIFICANT = 2.0
+"""A difference between rounds is bias as far as it exceeds so many of its standard errors."""
 
 
 class Extra(NamedTuple):
@@ -116,3 +142,82 @@ def sweep_errors(replicas: list[Replica], curves: dict[str, np.ndarray]) -> dict
         size, most = np.abs(values), np.max(np.abs(values))
         found[name] = 2 * share * np.sqrt(size * most) + share**2 * most
     return found
+
+
+def dropping(order: Order, known: Ensemble) -> tuple[float, list[dict[str, Extra]]]:
+    """What may be dropped in the rounds to come, and the error that it makes [eq:dropped].
+
+    Errors grow as a power of what is dropped; two replicas of one sample show by how much. Where the same
+    normal numbers come to stand for other directions these two differ as any two samples do, and only what is
+    beyond that counts.
+    """
+    epsilon = known.plan.epsilons[0]
+    gaps, worst = [], 0.0
+    for problem, replicas in zip(order.problems, known.replicas, strict=True):
+        fine, coarse = (curves_of(problem.model, replicas[k]) for k in (0, 2))
+        other = curves_of(problem.model, replicas[1])
+        gap = {}
+        for name in fine:
+            chance = nearby_largest(np.abs(other[name] - fine[name]))
+            beyond = np.maximum(np.abs(coarse[name] - fine[name]) - SIGNIFICANT * chance, 0.0)
+            gap[name] = beyond / (COARSER**GROWTH - 1)
+        gaps.append(gap)
+        for name, values in monitored(order, problem, fine).items():
+            allowed = DROPPED_SHARE * order.tolerance.allowed(values, unit_of(values, fine, name))
+            worst = max(worst, float(np.max(gap[name] / (allowed + FAINT**2 * np.max(np.abs(values))))))
+    factor = 1.0 if order.preview else 1.0 / max(1.0, worst)
+    extra = [{name: Extra(dropped=factor * gap) for name, gap in one.items()} for one in gaps]
+    return factor ** (1 / GROWTH) * epsilon, extra
+
+
+def nearby_largest(values: Float[np.ndarray, " t"]) -> Float[np.ndarray, " t"]:
+    """The largest of the values around each: two samples may agree at one time by chance."""
+    wide = np.pad(values, NEARBY, mode="edge")
+    return np.max(np.lib.stride_tricks.sliding_window_view(wide, 2 * NEARBY + 1), axis=1)
+
+
+def monitored(order: Order, problem: Problem, curves: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Curves that the tolerance bounds: errors, and losses where errors may jump with f."""
+    own = problem.model.own_error
+    names = ("train_loss", "test_loss") if own else ("train_error", "test_error")
+    return {name: curves[name] for name in names}
+
+
+def unit_of(values: np.ndarray, curves: dict[str, np.ndarray], name: str) -> np.ndarray:
+    """The unit of a curve's error: the test curve at t = 0, or its own value where it has grown beyond."""
+    start = np.abs(curves[name.replace("train", "test")][0])
+    return np.maximum(start, np.abs(values))
+
+
+def shortfall(order: Order, estimates: list[Estimate]) -> float:
+    """Largest standard error in units of what sampling may contribute."""
+    return largest(order, estimates, [one.scatter for one in estimates], SAMPLE_SHARE)
+
+
+def missed_by(order: Order, estimates: list[Estimate]) -> float:
+    """Largest error bar in units of what is allowed."""
+    return largest(order, estimates, [one.error for one in estimates], 1.0)
+
+
+def largest(order: Order, estimates: list[Estimate], errors: list[dict], share: float) -> float:
+    """Largest of some errors of all curves, in units of a share of the tolerance."""
+    worst = 0.0
+    for problem, one, error in zip(order.problems, estimates, errors, strict=True):
+        for name, values in monitored(order, problem, one.value).items():
+            unit = unit_of(values, one.value, name)
+            allowed = share * order.tolerance.allowed(values, unit) + FAINT**2 * np.min(unit)
+            worst = max(worst, float(np.max(error[name] / allowed)))
+    return worst
+
+
+def add_bias(before: list[Estimate], now: list[Estimate], ratio: float) -> None:
+    """Add to error bars what a smaller sample had on average beyond its scatter [eq:bias].
+
+    The bias of a sample is of order rank/points: that of the larger one follows from the difference, and the
+    `ratio` of their points.
+    """
+    for old, new in zip(before, now, strict=True):
+        for name, error in new.error.items():
+            gap = np.abs(new.value[name] - old.value[name])
+            chance = SIGNIFICANT * np.hypot(old.scatter[name], new.scatter[name])
+            new.error[name] = np.hypot(error, np.maximum(gap - chance, 0.0) * ratio / (1 - ratio))

@@ -7,7 +7,6 @@ more node, is better by a power of h; so the defect to the power (s+1)/s measure
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
 
 import jax
 import numpy as np
@@ -25,11 +24,11 @@ from dynafield.dmft.ensemble import (
 )
 from dynafield.dmft.march import CROWDED, DIVERGING, FINE, Course, room
 from dynafield.dmft.member import Nodes
-from dynafield.dmft.preparation import Equations, Plan, Problem
+from dynafield.dmft.preparation import Equations, Plan, Problem, Tolerance
 from dynafield.errors import SolveError
 from dynafield.numerics.collocation import Radau, lagrange, radau
 
-__all__ = ["FAINT", "Tolerance", "defects", "halved", "march_adaptively", "shortest_blocks"]
+__all__ = ["FAINT", "defects", "halved", "march_adaptively", "shortest_blocks"]
 
 FAINT = 1e-8
 """Residuals below this, relative to their size at t = 0, never have relative accuracy."""
@@ -44,24 +43,9 @@ FIRST = 0.1
 MANY, MOST = 20, 40
 """After so many sweeps blocks do not grow; with more than so many a shorter one is tried."""
 LASTING = 0.9
-"""A defect of which a shorter block keeps this share is no error in time: a direction that had been dropped
-before has become large enough at the start of the block to be kept."""
-
-
-class Tolerance(NamedTuple):
-    """Error allowed in E_train and E_test: absolute in units of E_test(0), and relative or None."""
-
-    absolute: float
-    relative: float | None = None
-
-    def times(self, share: float) -> "Tolerance":
-        """A share of it."""
-        return Tolerance(share * self.absolute, None if self.relative is None else share * self.relative)
-
-    def allowed(self, values: np.ndarray, unit: float | np.ndarray) -> np.ndarray:
-        """The error allowed beside each value."""
-        size = np.full_like(values, self.absolute) * unit
-        return size if self.relative is None else np.minimum(size, self.relative * np.abs(values))
+"""A defect of which a shorter block keeps this share is no error in time, if it is as small as what is
+dropped: a direction that had been dropped before has become large enough at the start of the block to be
+kept."""
 
 
 def defects(
@@ -94,6 +78,12 @@ def excess(rule: Radau, pages: Nodes, sizes: np.ndarray, tolerance: Tolerance) -
     return worst
 
 
+def of_dropped(rule: Radau, epsilon: float, tolerance: Tolerance) -> float:
+    """The largest such excess that directions of size ε, dropped at the start and at a node, can make."""
+    least = min(tolerance.absolute, tolerance.relative or np.inf)
+    return SHARE * (2 * epsilon) ** ((len(rule.nodes) + 1) / len(rule.nodes)) / least
+
+
 def march_adaptively(
     equations: Equations,
     problems: list[Problem],
@@ -110,6 +100,7 @@ def march_adaptively(
     limit = min(one.model.longest_block() for one in problems)
     with ThreadPoolExecutor(threads(len(lanes))) as pool:
         search = Search(pool, course, lanes, t_max, tolerance, limit, most)
+        search.dropped = of_dropped(search.rule, max(plan.epsilons), tolerance)
         health, failure = FINE, None
         try:
             health = search.run(report)
@@ -128,7 +119,7 @@ class Search:
         self.pool, self.course, self.lanes, self.tolerance = pool, course, lanes, tolerance
         self.t_max, self.limit, self.most = t_max, limit, most
         self.edges: list[float] = []
-        self.refused = np.inf
+        self.refused, self.dropped = np.inf, 0.0
         self.rule: Radau = radau(course.time.stages)
 
     def run(self, report: Callable[[float, int], None]) -> int:
@@ -189,7 +180,7 @@ class Search:
             page = jax.tree.map(lambda x: np.asarray(x)[:, number], lane.pages)
             worst = max(worst, excess(self.rule, page, np.asarray(lane.going.states.sizes), self.tolerance))
         factor = 0.9 * worst ** (-1 / (len(self.rule.nodes) + 1))
-        if factor < 0.8 and worst < LASTING * self.refused:
+        if factor < 0.8 and (worst < LASTING * self.refused or worst > self.dropped):
             self.refused = worst
             return factor
         self.edges.append(end)

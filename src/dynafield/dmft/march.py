@@ -12,8 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from dynafield.dmft.member import Member, Nodes, State, flow_block, training_step
+from dynafield.dmft.blocks import flow_block
+from dynafield.dmft.member import Member, Nodes, State
 from dynafield.dmft.rules import Blocks, Stepping
+from dynafield.dmft.steps import training_step
 from dynafield.numerics.compiling import lightly_compiled
 from dynafield.problem.trainers import DIVERGED
 

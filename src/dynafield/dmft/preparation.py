@@ -11,7 +11,7 @@ from dynafield.dmft.closed import Affine, affine_part
 from dynafield.dmft.equations import CoordinateRow, DataRow
 from dynafield.dmft.member import Batch, Member, Numbers, State
 from dynafield.dmft.rows import Rows, Sampled
-from dynafield.dmft.rules import Blocks, Stepping
+from dynafield.dmft.rules import Blocks, Stepping, TimeRule
 from dynafield.dmft.sampling import Sample, draw, draw_data, strata, turned
 from dynafield.problem.model import Datum, Model, SquaredLoss, bare
 from dynafield.problem.priors import Components
@@ -19,9 +19,11 @@ from dynafield.problem.trainers import Steps
 
 __all__ = [
     "Equations",
+    "Order",
     "Plan",
     "Prepared",
     "Problem",
+    "Tolerance",
     "Turns",
     "affine_of",
     "kept_rows",
@@ -114,6 +116,48 @@ def member_bytes(equations: Equations, model: Model, plan: Plan, blocks: int) ->
     rows = paths if equations.closed else paths + plan.points
     pages = nodes * (4 * model.outputs * plan.room + (model.states + 1) * kept_rows(paths, nodes))
     return 8.0 * (rows * wide + 2 * pages)
+
+
+class Tolerance(NamedTuple):
+    """Error allowed in E_train and E_test: absolute in units of E_test(0), and relative or None."""
+
+    absolute: float
+    relative: float | None = None
+
+    def times(self, share: float) -> "Tolerance":
+        """A share of it."""
+        return Tolerance(share * self.absolute, None if self.relative is None else share * self.relative)
+
+    def allowed(self, values: np.ndarray, unit: float | np.ndarray) -> np.ndarray:
+        """The error allowed beside each value."""
+        size = np.full_like(values, self.absolute) * unit
+        return size if self.relative is None else np.minimum(size, self.relative * np.abs(values))
+
+
+class Order(NamedTuple):
+    """What was asked, checked."""
+
+    equations: Equations
+    problems: list[Problem]
+    shape: tuple[int, ...]
+    t_max: float
+    tolerance: Tolerance
+    points: int | None
+    edges: Float[np.ndarray, " b"] | None
+    seed: int
+    memory: float
+    preview: bool = False
+
+    @property
+    def time(self) -> TimeRule:
+        """How time is cut."""
+        return self.equations.time
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the user has fixed points or grid, and takes the error bars that come."""
+        steps = self.time.rule is None
+        return self.points is not None or (self.edges is not None and not steps)
 
 
 class Prepared(NamedTuple):

@@ -12,40 +12,42 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
 
 from dynafield.dmft.ensemble import Ensemble, Replica, march_along
-from dynafield.dmft.estimates import Estimate, Extra, curves_of, estimate, on_nodes
-from dynafield.dmft.grid import FAINT, Tolerance, halved, march_adaptively, shortest_blocks
+from dynafield.dmft.estimates import (
+    COARSER,
+    Estimate,
+    Extra,
+    add_bias,
+    curves_of,
+    dropping,
+    estimate,
+    missed_by,
+    on_nodes,
+    shortfall,
+)
+from dynafield.dmft.grid import FAINT, halved, march_adaptively, shortest_blocks
 from dynafield.dmft.march import CROWDED, DIVERGING, FINE, UNSETTLED, room
 from dynafield.dmft.observation import observed_measures
-from dynafield.dmft.preparation import Equations, Plan, Problem, Turns, member_bytes
-from dynafield.dmft.rules import Blocks, TimeRule
+from dynafield.dmft.preparation import Order, Plan, Turns, member_bytes
+from dynafield.dmft.rules import Blocks
 from dynafield.dmft.sampling import leading_first
 from dynafield.errors import InputError, SolveError
 
-__all__ = ["Order", "Solution", "refine"]
+__all__ = ["Solution", "refine"]
 
 PILOT = 256
 """Points of the pilot at least, and of a preview, which is a pilot and no more."""
 REPLICAS = 6
 """Independent samples, whose scatter is the error bar."""
-GROWTH = 1.5
-"""Power of what is dropped in the error that it makes: 1.6 to 2 was found in three problems."""
 USUAL = 32
 """Blocks that a pilot is expected to have."""
-COARSER = 4.0
-"""Factor of what is dropped in a replica of the pilot that is solved twice."""
 PLENTY = 8192
 """Points with which kernels that do not settle call for shorter blocks, not for more points."""
 ROUNDS = 6
 """Rounds of replicas before giving up."""
 TIME_SHARE = 0.2
 """Share of the tolerance that the error in time of one block may use; later times are left with it."""
-SAMPLE_SHARE = 0.4
-"""Largest standard error, as a share of the tolerance."""
-DROPPED_SHARE = 0.2
-"""Largest error by dropped directions, as a share of the tolerance."""
 MOST_REPLICAS = 14
 """More are never taken: then points are too few."""
 SETTLED_SHARE = 0.003
@@ -54,40 +56,10 @@ DOUBLINGS = 4
 """Doublings of the points between two rounds, at most."""
 RATE = 0.9
 """Power of the number of points in the scatter, at least: .9 to 1.3 was found."""
-NEARBY = 6
-"""Nodes on both sides over which chance is judged."""
 SAME = 0.8
 """Directions are nearly the same where what is dropped is not smaller than this share."""
 ROOM = 32
 """Directions there is room for in a first pilot."""
-SIGNIFICANT = 2.0
-"""A difference between rounds is bias as far as it exceeds so many of its standard errors."""
-
-
-class Order(NamedTuple):
-    """What was asked, checked."""
-
-    equations: Equations
-    problems: list[Problem]
-    shape: tuple[int, ...]
-    t_max: float
-    tolerance: Tolerance
-    points: int | None
-    edges: Float[np.ndarray, " b"] | None
-    seed: int
-    memory: float
-    preview: bool = False
-
-    @property
-    def time(self) -> TimeRule:
-        """How time is cut."""
-        return self.equations.time
-
-    @property
-    def fixed(self) -> bool:
-        """Whether the user has fixed points or grid, and takes the error bars that come."""
-        steps = self.time.rule is None
-        return self.points is not None or (self.edges is not None and not steps)
 
 
 class Solution(NamedTuple):
@@ -132,7 +104,9 @@ def refine(order: Order, report: Report) -> Solution:
         if now.failure is not None:
             further = len(found.edges) >= len(known.edges) and len(found.replicas[0]) > 1
             return now if further else last._replace(failure=now.failure)
-        now = with_bias(smaller, now)
+        ratio = smaller.ensemble.plan.points / found.plan.points
+        if ratio < 1 and len(smaller.ensemble.edges) == len(found.edges):
+            add_bias(smaller.estimates, now.estimates, ratio)
         last, known = now, found
         need = shortfall(order, now.estimates)
         if order.points or need <= 1:
@@ -275,51 +249,6 @@ def without_coarse(known: Ensemble) -> Ensemble:
     return dataclasses.replace(known, replicas=[one[:2] for one in known.replicas], plan=plan)
 
 
-def dropping(order: Order, known: Ensemble) -> tuple[float, list[dict[str, Extra]]]:
-    """What may be dropped in the rounds to come, and the error that it makes [eq:dropped].
-
-    Errors grow as a power of what is dropped; two replicas of one sample show by how much. Where the same
-    normal numbers come to stand for other directions these two differ as any two samples do, and only what is
-    beyond that counts.
-    """
-    epsilon = known.plan.epsilons[0]
-    gaps, worst = [], 0.0
-    for problem, replicas in zip(order.problems, known.replicas, strict=True):
-        fine, coarse = (curves_of(problem.model, replicas[k]) for k in (0, 2))
-        other = curves_of(problem.model, replicas[1])
-        gap = {}
-        for name in fine:
-            chance = nearby_largest(np.abs(other[name] - fine[name]))
-            beyond = np.maximum(np.abs(coarse[name] - fine[name]) - SIGNIFICANT * chance, 0.0)
-            gap[name] = beyond / (COARSER**GROWTH - 1)
-        gaps.append(gap)
-        for name, values in monitored(order, problem, fine).items():
-            allowed = DROPPED_SHARE * order.tolerance.allowed(values, unit_of(values, fine, name))
-            worst = max(worst, float(np.max(gap[name] / (allowed + FAINT**2 * np.max(np.abs(values))))))
-    factor = 1.0 if order.preview else 1.0 / max(1.0, worst)
-    extra = [{name: Extra(dropped=factor * gap) for name, gap in one.items()} for one in gaps]
-    return factor ** (1 / GROWTH) * epsilon, extra
-
-
-def nearby_largest(values: Float[np.ndarray, " t"]) -> Float[np.ndarray, " t"]:
-    """The largest of the values around each: two samples may agree at one time by chance."""
-    wide = np.pad(values, NEARBY, mode="edge")
-    return np.max(np.lib.stride_tricks.sliding_window_view(wide, 2 * NEARBY + 1), axis=1)
-
-
-def monitored(order: Order, problem: Problem, curves: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Curves that the tolerance bounds: errors, and losses where errors may jump with f."""
-    own = problem.model.own_error
-    names = ("train_loss", "test_loss") if own else ("train_error", "test_error")
-    return {name: curves[name] for name in names}
-
-
-def unit_of(values: np.ndarray, curves: dict[str, np.ndarray], name: str) -> np.ndarray:
-    """The unit of a curve's error: the test curve at t = 0, or its own value where it has grown beyond."""
-    start = np.abs(curves[name.replace("train", "test")][0])
-    return np.maximum(start, np.abs(values))
-
-
 def solution(order: Order, known: Ensemble, extra: list[dict[str, Extra]]) -> Solution:
     """Curves of an ensemble, and what stopped it, in words."""
     failure = known.failure
@@ -417,40 +346,3 @@ def enlarged(plan: Plan, need: float) -> Plan:
         choices.append((wanted > MOST_REPLICAS, work if wanted <= MOST_REPLICAS else -factor, factor, count))
     _, _, factor, count = min(choices)
     return with_replicas(plan._replace(points=plan.points * int(factor)), count)
-
-
-def shortfall(order: Order, estimates: list[Estimate]) -> float:
-    """Largest standard error in units of what sampling may contribute."""
-    return largest(order, estimates, [one.scatter for one in estimates], SAMPLE_SHARE)
-
-
-def missed_by(order: Order, estimates: list[Estimate]) -> float:
-    """Largest error bar in units of what is allowed."""
-    return largest(order, estimates, [one.error for one in estimates], 1.0)
-
-
-def largest(order: Order, estimates: list[Estimate], errors: list[dict], share: float) -> float:
-    """Largest of some errors of all curves, in units of a share of the tolerance."""
-    worst = 0.0
-    for problem, one, error in zip(order.problems, estimates, errors, strict=True):
-        for name, values in monitored(order, problem, one.value).items():
-            unit = unit_of(values, one.value, name)
-            allowed = share * order.tolerance.allowed(values, unit) + FAINT**2 * np.min(unit)
-            worst = max(worst, float(np.max(error[name] / allowed)))
-    return worst
-
-
-def with_bias(before: Solution, now: Solution) -> Solution:
-    """Error bars with what a smaller sample had on average beyond its scatter [eq:bias].
-
-    The bias of a sample is of order rank/points: that of the larger one follows from the difference.
-    """
-    ratio = before.ensemble.plan.points / now.ensemble.plan.points
-    if ratio >= 1 or len(before.ensemble.edges) != len(now.ensemble.edges):
-        return now
-    for old, new in zip(before.estimates, now.estimates, strict=True):
-        for name, error in new.error.items():
-            gap = np.abs(new.value[name] - old.value[name])
-            chance = SIGNIFICANT * np.hypot(old.scatter[name], new.scatter[name])
-            new.error[name] = np.hypot(error, np.maximum(gap - chance, 0.0) * ratio / (1 - ratio))
-    return now

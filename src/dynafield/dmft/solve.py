@@ -8,9 +8,9 @@ import numpy as np
 from jaxtyping import Float
 
 from dynafield.dmft.collect import collect
-from dynafield.dmft.grid import Tolerance
-from dynafield.dmft.preparation import Equations, Problem
-from dynafield.dmft.refine import Order, missed_by, refine
+from dynafield.dmft.estimates import missed_by
+from dynafield.dmft.preparation import Equations, Order, Problem, Tolerance
+from dynafield.dmft.refine import refine
 from dynafield.dmft.rules import Blocks, Stepping
 from dynafield.errors import InputError
 from dynafield.problem.checks import integer, one_real, real_vector, same_shape, untraced

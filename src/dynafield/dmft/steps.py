@@ -1,0 +1,113 @@
+"""A step of training: states are known before their drive, and nothing is iterated [eq:dmft_steps]."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from dynafield.dmft.member import Batch, Member, Nodes, State, fineness, most_directions, observed, rms
+from dynafield.dmft.newton import outputs_of, over_rows
+from dynafield.dmft.rows import Committed, Kernels, Rows, committed, drive_of, projected, reordered
+
+__all__ = ["training_step"]
+
+
+def explicit_node(
+    member: Member, state: State, theta: Float[Array, "m n"], t: Any, keep: int
+) -> tuple[State, Nodes]:
+    """A node whose states are known before its drive: the next state, and what is known."""
+    rows, side, row = state.coordinates, member.coordinates, member.coordinate
+    times = jnp.asarray(t)[None]
+    output = outputs_of(row, theta[None, : row.states], side.facts, times)[0]
+    size = jnp.sqrt(jnp.max(output**2 @ side.weight + jnp.sum(side.still**2, axis=1)))
+    fine = member.numbers.epsilon * fineness(state, member.numbers.faint)
+    least = fine * jnp.maximum(state.sizes[0], size)
+    born = rows.count if state.data is None else state.data.count
+    _, S, _ = projected(rows, side, output, born)
+    done = committed(rows, side, theta, output, least)
+    rows = done.rows._replace(S=S)
+    if state.data is None:  # F + S with new columns: what is left of labels [eq:closed_data]
+        rows = rows._replace(normals=reordered(rows.normals, state.coordinates.count, done.order, 0))
+        F_ell = S_ell = done.F + S
+        drive = side.amplitude * (F_ell @ rows.normals) + S @ rows.basis + output
+        data, T, f, crowded = None, jnp.eye(len(output)), None, done.crowded
+        make = jnp.zeros_like(T)
+        batch, more = batched(member, state.batch, output, F_ell)
+        drive = drive if more is None else drive + more
+    else:
+        data, f, S_ell, answered = answering(member, state, done, S, times, fine, t)
+        F_ell, crowded = answered.F, done.crowded | answered.crowded
+        rows = rows._replace(normals=reordered(rows.normals, state.data.count, answered.order, 0))
+        drive = side.amplitude * (F_ell @ rows.normals) + S_ell @ rows.basis
+        T, batch, f, make = jnp.zeros((len(output),) * 2), state.batch, f[None], answered.make
+    sizes = jnp.maximum(state.sizes, jnp.stack([rms(done.F), rms(F_ell)]))
+    after = State(rows, data, F_ell, S_ell, T, sizes, drive, batch)
+    curves, moments, kept, kept_w, kept_f = observed(
+        member, after, theta[None], output[None], f, done.F, F_ell, times, keep
+    )
+    if batch is not None:
+        curves = curves.at[:, 2].add(jnp.sum(batch.memory**2))
+    nothing = jnp.zeros((), int)
+    nodes = Nodes(
+        done.F, S, F_ell, S_ell, done.F, F_ell, jnp.zeros_like(T), T, done.make, make,
+        most_directions(after), curves, moments, kept, kept_w, kept_f, nothing, jnp.zeros(2),
+        jnp.zeros((), bool), crowded,
+    )  # fmt: skip
+    return after, nodes
+
+
+def batched(
+    member: Member, batch: Batch | None, output: Float[Array, "c n"], F_ell: Float[Array, "c q"]
+) -> tuple[Batch | None, Any]:
+    """What mini-batches add to the drive of a step."""
+    if batch is None:
+        return None, None
+    side, k = member.coordinates, batch.step
+    past = jnp.arange(len(batch.normals)) < k
+    memory: Any = jnp.where(past, side.amplitude * (batch.normals @ (output[0] * side.weight)), 0.0)
+    train = jnp.sum(F_ell**2) + jnp.sum(memory**2)
+    size = jnp.sqrt((1.0 / member.numbers.fraction - 1.0) * train)
+    drive = side.amplitude * ((memory @ batch.normals) + size * batch.normals[k])
+    return Batch(batch.normals, memory, batch.sizes.at[k].set(size), k + 1), drive
+
+
+def answering(
+    member: Member, state: State, own: Committed, S: Array, times: Array, fine: Any, t: Any
+) -> tuple[Rows, Array, Array, Committed]:
+    """The data's side of a node whose outputs w are known."""
+    datum, side, rows = member.datum, member.data, state.data
+    assert datum is not None
+    assert side is not None
+    assert rows is not None
+    rows = rows._replace(normals=reordered(rows.normals, state.coordinates.count, own.order, 0))
+    f = drive_of(rows, side, Kernels(own.F, S, S))
+    ell = outputs_of(datum, f[None], side.facts, times)[0] * gain(member, rows, t)
+    _, S_ell, _ = projected(rows, side, ell, own.rows.count)
+    size = jnp.sqrt(jnp.max(ell**2 @ side.weight))
+    done = committed(rows, side, f, ell, fine * jnp.maximum(state.sizes[1], size))
+    return done.rows._replace(S=S_ell), f, S_ell, done
+
+
+def gain(member: Member, rows: Rows, t: Any) -> Any:
+    """Weights of the data in a step: a fresh share of them, each by its inverse [eq:batches]."""
+    if member.key is None:
+        return 1.0
+    count, fraction = rows.state.shape[-1], member.numbers.fraction
+    number = jnp.round(t / member.numbers.step).astype(int)
+    order = jax.random.permutation(jax.random.fold_in(member.key, number), count)
+    return (order < fraction * count) / fraction
+
+
+def training_step(rule: Any, member: Member, state: State, t: Any, keep: int) -> tuple[State, Nodes]:
+    """The step that the last drive asks for, and the node after it at time t [eq:dmft_steps].
+
+    At t = 0 there is no step, and the node is the start.
+    """
+    row, numbers, k = member.coordinate, member.numbers, member.coordinate.states
+    before, facts = state.coordinates.state, member.coordinates.facts
+    rate = over_rows(lambda y, theta, fact: row.rate(y, theta, fact, t - numbers.step))(
+        state.drive, before[:k], facts
+    )
+    theta = jnp.where(t > 0, rule.after(before, rate, numbers.step, numbers.inertia), before)
+    return explicit_node(member, state, theta, t, keep)
