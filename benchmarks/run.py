@@ -3,30 +3,25 @@
 import os
 import platform
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import jax
 
-from benchmarks import curves, engine, explorer, finite, fixed_points, flows, steps, sweeps
-
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
-SECTIONS = {
-    "fixed_points": fixed_points.section,
-    "engine": engine.section,
-    "curves": curves.section,
-    "steps": steps.section,
-    "flows": flows.section,
-    "finite": finite.section,
-    "sweeps": sweeps.section,
-    "explorer": explorer.section,
-}
+SECTIONS = ("fixed_points", "engine", "curves", "steps", "flows", "finite", "sweeps", "explorer")
+
+
+def made(name):
+    """One section; what it alone needs is imported for it alone."""
+    return import_module(f"benchmarks.{name}").section()
 
 
 def main(names):
     """The whole page; with names, those sections are printed only."""
     if names:
         for name in names:
-            print(SECTIONS[name]())
+            print(made(name))
         return
     head = f"""# Benchmarks
 
@@ -34,7 +29,7 @@ Made by `make bench`. Ratios are measured side by side in one run; the seconds a
 ({os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}, jax {jax.__version__}, CPU) and only
 mean something beside each other.
 """
-    PAGE.write_text("\n".join([head, *(section() for section in SECTIONS.values())]))
+    PAGE.write_text("\n".join([head, *(made(name) for name in SECTIONS)]))
     print(PAGE.read_text())
 
 
