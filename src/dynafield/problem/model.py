@@ -58,14 +58,14 @@ class Model(eqx.Module):
         """A few words for tables, titles and files."""
 
     @property
-    @abc.abstractmethod
     def start(self) -> RowLaw:
-        """The law of θ at t = 0."""
+        """The law of θ at t = 0; zero unless it is another."""
+        return zeros(self.state_shape)
 
     @property
-    @abc.abstractmethod
     def own(self) -> RowLaw:
-        """The law of z, the own randomness of a datum."""
+        """The law of z, the own randomness of a datum; none unless there is some."""
+        return zeros(())
 
     @abc.abstractmethod
     def w(self, theta: Any, t: Any = 0.0) -> Any:
@@ -214,6 +214,11 @@ class SquaredLoss(Model):
     def affine(self, seed: int = 0) -> Any:
         """The slope of ℓ is one."""
         return np.eye(1) if self.linear is not False else None
+
+
+def zeros(shape: tuple[int, ...]) -> RowLaw:
+    """Rows of zeros."""
+    return RowLaw(shape, 0, lambda normals, *_: np.zeros((len(normals), *shape)))
 
 
 def bare(model: Model) -> Model:
