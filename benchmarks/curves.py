@@ -1,7 +1,5 @@
 """The solver against the published recipe, and its cost as t_max, tolerance, depth and α vary."""
 
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -19,12 +17,6 @@ EXACT = np.array(
     [[2.949e-2, 1.074e-2, 2.170e-3, 4.995e-4, 6.717e-5], [0.080649, 0.069477, 0.061411, 0.060119, 0.060803]]
 )
 TASK = df.Task(0.5, 0.1, df.Bernoulli(0.1))
-COLD = """
-import time; start = time.perf_counter()
-import dynafield as df
-df.solve(df.Task(0.5, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(0.5), 100.0)
-print(time.perf_counter() - start)
-"""
 
 
 def worst(t, train, test):
@@ -127,12 +119,6 @@ def draw(times):
     figure.savefig(PICTURE, dpi=120)
 
 
-def cold():
-    """Seconds of a fresh process, import included."""
-    done = subprocess.run([sys.executable, "-c", COLD], capture_output=True, text=True, check=True)
-    return float(done.stdout)
-
-
 def section():
     """The tables as Markdown."""
     return "\n".join(
@@ -148,7 +134,6 @@ def section():
             "|---|---|---|",
             *against_recipe(),
             "",
-            f"A cold process, import and compilation included, solves the std case to t = 100 at tol = 1e-3 in {cold():.1f} s.",
             "Warm solves; α = .5 to t = 100, α = .05 (rich) to t = 200, unless said otherwise:",
             "",
             "![Seconds of a warm solve against tolerance, time and depth](cost.png)",

@@ -28,8 +28,8 @@ CASES = {  # what is solved, and seconds of the first engine (tangents) on a mac
 
 
 ACCELERATOR = """On an H200 (one card, jax 0.11.2, warm, `solve` as a user calls it, not made by this command; in brackets the first engine): std to t = 100 at
-tol 1e-3 .33 s (2.2), at 1e-4 1.0 s (3.9), at 1e-5 8.8 s; α = .05 to t = 200 at 1e-3 .6 to 1.0 s (5.8); α = 10, λ = .1 to t = 100 .8 s; 60 steps of .5
-.15 s (1.9); 500 steps of .1 .64 s (16 at tol 1e-2); 24 problems in one array at tol 1e-2 1.05 s. A shape is compiled in 4 to 24 s there."""
+tol 1e-3 .33 s (2.2), at 1e-4 1.0 s (3.9); α = .05 to t = 200 at 1e-3 1.0 s (5.8). Before sweeps were foreseen: std at 1e-5 8.8 s; α = 10, λ = .1 to t = 100
+.8 s; 60 steps of .5 .15 s (1.9); 500 steps of .1 .64 s (16 at tol 1e-2); 24 problems in one array at tol 1e-2 1.05 s. A shape is compiled in 4 to 24 s there."""
 
 
 def row(name):

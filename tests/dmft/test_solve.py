@@ -1,5 +1,6 @@
 """The solver against closed forms, fixed points, a scalar equation, and its own identities."""
 
+import dataclasses
 import itertools
 
 import jax
@@ -156,10 +157,14 @@ def test_finite_networks_agree():
     assert found.curves.loss[0] == pytest.approx(UNIT / 2 + 0.05 * 0.8**2, rel=1e-12)
 
 
-def test_arrays_are_solved_together_and_keep_their_axes():
+@pytest.fixture(scope="module")
+def together():
+    """Four problems of one array."""
     task = df.Task(np.array([0.5, 2.0])[:, None], 0.1, df.Bernoulli(0.1))
-    net = df.DiagonalNetwork(np.array([0.3, 1.0]))
-    together = df.solve(task, net, 5.0, tol=1e-2)
+    return df.solve(task, df.DiagonalNetwork(np.array([0.3, 1.0])), 5.0, tol=1e-2)
+
+
+def test_arrays_are_solved_together_and_keep_their_axes(together):
     assert together.test_error.shape == (2, 2, len(together.t))
     assert together.C_w.shape == (2, 2, len(together.t), len(together.t))
     alone = df.solve(df.Task(2.0, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(0.3), 5.0, tol=1e-2)
@@ -167,6 +172,15 @@ def test_arrays_are_solved_together_and_keep_their_axes():
     assert np.max(np.abs(gap)) < 1e-2 * UNIT
     assert together.law(5.0, 1, 0).w.shape == together.path_target[1, 0].shape
     assert len(together.plot().get_lines()) == 9
+
+
+def test_a_curve_that_is_zero_changes_nothing_between_nodes_of_the_others(together):
+    times, kept = [0.1, 0.7, 3.0], np.array([[1.0, 0.0], [1.0, 1.0]])
+    changed = dataclasses.replace(together, train_error=together.train_error * kept[..., None]).at(times)
+    for name in ("train_error", "train_error_se"):
+        here, there = getattr(changed, name), getattr(together.at(times), name)
+        assert np.array_equal(here[kept == 1], there[kept == 1])
+    assert np.all(changed.train_error[0, 1] == 0)
 
 
 @pytest.fixture
@@ -209,6 +223,18 @@ def test_sweeps_that_are_foreseen_end_where_the_others_do(monkeypatch):
     assert 4 * swept[0] < swept[1]
     assert np.max(np.abs(slow.test_error[: len(fast.t)] - fast.test_error)) < 1e-4 * 0.31
     assert np.max(np.abs(slow.train_error[: len(fast.t)] - fast.train_error)) < 1e-4 * 0.31
+
+
+def test_what_unfinished_sweeps_leave_is_in_the_error_bars(monkeypatch):
+    """The same points, with sweeps that end a thousand times too early [eq:unfinished]."""
+    edges = np.concatenate([[0.0], np.geomspace(0.1, 50.0, 14)])
+    net, options = df.DiagonalNetwork(5.0, 0.01), dict(tol=1e-3, paths=128, grid=edges, throw=False)
+    tight = df.solve(sparse_task(), net, 50.0, **options)
+    monkeypatch.setattr(refine, "SETTLED_SHARE", 1000 * refine.SETTLED_SHARE)
+    loose = df.solve(sparse_task(), net, 50.0, **options)
+    gap = np.max(np.abs(loose.test_error - tight.test_error))
+    added = np.max(loose.test_error_se**2 - tight.test_error_se**2) ** 0.5
+    assert 2e-5 * UNIT < gap < added < 100 * gap
 
 
 def test_a_stiff_start_is_resolved():

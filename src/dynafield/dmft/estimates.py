@@ -16,21 +16,19 @@ __all__ = [
     "COARSER",
     "Estimate",
     "Extra",
+    "add_bias",
     "curves_of",
     "dropping",
     "estimate",
     "missed_by",
     "on_nodes",
     "shortfall",
-    "add_bias",
 ]
 
 FEW = 4
 """Fewer replicas may agree at one time by chance: the largest scatter so far stands for theirs, times
 CAUTION, with which 95 % of the times of eight problems were within two of these errors of the exact curve."""
 CAUTION = 2.5
-
-
 GROWTH = 1.5
 """Power of what is dropped in the error that it makes: 1.6 to 2 was found in three problems."""
 COARSER = 4.0

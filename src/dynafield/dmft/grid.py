@@ -99,8 +99,7 @@ def march_adaptively(
     lanes = lanes_at_rest(equations, problems, plan, course, room(1), tasks)
     limit = min(one.model.longest_block() for one in problems)
     with ThreadPoolExecutor(threads(len(lanes))) as pool:
-        search = Search(pool, course, lanes, t_max, tolerance, limit, most)
-        search.dropped = of_dropped(search.rule, max(plan.epsilons), tolerance)
+        search = Search(pool, course, lanes, t_max, tolerance, limit, most, max(plan.epsilons))
         health, failure = FINE, None
         try:
             health = search.run(report)
@@ -114,13 +113,14 @@ class Search:
 
     def __init__(
         self, pool: ThreadPoolExecutor, course: Course, lanes: list[Lane], t_max: float, tolerance: Tolerance,
-        limit: float, most: int,
+        limit: float, most: int, epsilon: float,
     ):  # fmt: skip
         self.pool, self.course, self.lanes, self.tolerance = pool, course, lanes, tolerance
         self.t_max, self.limit, self.most = t_max, limit, most
         self.edges: list[float] = []
-        self.refused, self.dropped = np.inf, 0.0
+        self.refused = np.inf
         self.rule: Radau = radau(course.time.stages)
+        self.dropped = of_dropped(self.rule, epsilon, tolerance)
 
     def run(self, report: Callable[[float, int], None]) -> int:
         """To the end, or how the members are where that is not reached."""

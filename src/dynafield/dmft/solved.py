@@ -91,10 +91,11 @@ class SolvedRecord(TimedRecord):
         found = {}
         for name in names:
             values, errors = (np.asarray(getattr(self, n), float) for n in (name, f"{name}_se"))
-            jump, positive = self.begins_with_jump(values), bool(np.all(values > 0))
-            known, rule = np.log(values) if positive else values, self.dense.weights(t, jump).T
-            here, unsure = known @ rule, self.dense.uncertainty(known, t, jump)
-            here, unsure = (np.exp(here), np.exp(here) * unsure) if positive else (here, unsure)
+            jump, positive = self.begins_with_jump(values), np.all(values > 0, axis=-1, keepdims=True)
+            known = np.where(positive, np.log(np.where(positive, values, 1.0)), values)
+            rule, unsure = self.dense.weights(t, jump).T, self.dense.uncertainty(known, t, jump)
+            here = np.where(positive, np.exp(known @ rule), known @ rule)
+            unsure = np.where(positive, here, 1.0) * unsure
             found |= {name: here, f"{name}_se": np.hypot(errors @ np.abs(rule), unsure)}
         return found
 

@@ -10,7 +10,7 @@ import numpy as np
 from dynafield.problem.laws import RowLaw
 from dynafield.problem.model import SquaredLoss
 
-__all__ = ["Deep", "DeepLayers", "DeepMirrorPath", "MirrorPath"]
+__all__ = ["Deep", "DeepLayers", "DeepMirrorPath", "Diagonal", "MirrorPath"]
 
 STRIDE = 2.0
 """Largest change of log u², log v² in one Newton step at depth 2."""
@@ -20,8 +20,8 @@ STEEPEST = 1.5
 """Largest growth of u^(2-L) in a block, as an exponent."""
 
 
-class MirrorCoordinate(SquaredLoss):
-    """A diagonal network by coordinates that are linear in its gradient [eq:dmft_layers]."""
+class Diagonal(SquaredLoss):
+    """A diagonal network, whatever its coordinates are."""
 
     alpha: eqx.AbstractVar[Any]
     lam: eqx.AbstractVar[Any]
@@ -45,6 +45,13 @@ class MirrorCoordinate(SquaredLoss):
         """As it is written."""
         return repr(self)
 
+
+class MirrorCoordinate(Diagonal):
+    """A diagonal network by coordinates that are linear in its gradient [eq:dmft_layers]."""
+
+    alpha: eqx.AbstractVar[Any]
+    lam: eqx.AbstractVar[Any]
+
     @abc.abstractmethod
     def squares(self, theta: Any, t: Any) -> tuple[Any, Any]:
         """u² and v²."""
@@ -66,11 +73,6 @@ class MirrorPath(MirrorCoordinate):
     def state_shape(self) -> tuple[int, ...]:
         """ψ."""
         return ()
-
-    @property
-    def start(self) -> RowLaw:
-        """ψ = 0."""
-        return RowLaw((), 0, lambda normals, *_: np.zeros(len(normals)))
 
     def squares(self, theta: Any, t: Any) -> tuple[Any, Any]:
         """u² and v², each exponential with its decay."""
@@ -142,11 +144,6 @@ class DeepMirrorPath(Deep):
     def state_shape(self) -> tuple[int, ...]:
         """ψ."""
         return ()
-
-    @property
-    def start(self) -> RowLaw:
-        """ψ = 0."""
-        return RowLaw((), 0, lambda normals, *_: np.zeros(len(normals)))
 
     def scale(self, t: Any) -> Any:
         """c(t)."""

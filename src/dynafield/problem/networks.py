@@ -12,10 +12,10 @@ from jaxtyping import Array, ArrayLike, Float
 
 from dynafield.errors import InputError
 from dynafield.problem.checks import concrete, integer, one_real, real
-from dynafield.problem.coordinates import DeepLayers, DeepMirrorPath, MirrorPath
+from dynafield.problem.coordinates import DeepLayers, DeepMirrorPath, Diagonal, MirrorPath
 from dynafield.problem.laws import RowLaw
 from dynafield.problem.mirror import MirrorMap, log_cosh
-from dynafield.problem.model import Model, SquaredLoss
+from dynafield.problem.model import Model
 
 __all__ = ["DiagonalNetwork", "Network", "TruncatedDiagonalNetwork", "layer", "truncated", "untruncated"]
 
@@ -25,7 +25,7 @@ LOG_RANGE = 300 * np.log(10)
 """α^(2L-2) is kept within 1e±300."""
 
 
-class Network(SquaredLoss):
+class Network(Diagonal):
     r"""\(w = (\eta(u^L) - \eta(v^L))/L\) entry by entry, trained on squared residuals; θ = (u, v)."""
 
     alpha: eqx.AbstractVar[Any]
@@ -38,28 +38,9 @@ class Network(SquaredLoss):
         return (2,)
 
     @property
-    def channels(self) -> tuple[int, ...]:
-        """One."""
-        return ()
-
-    @property
-    def odd(self) -> bool:
-        """Exchanging u and v changes the sign of w."""
-        return True
-
-    @property
     @abc.abstractmethod
     def truncation(self) -> Callable[[Any], tuple[Any, Any, Any]]:
         r"""The function \(x \mapsto (\eta(x), \eta'(x), \eta''(x))\), for NumPy and JAX arrays."""
-
-    def numbers(self) -> dict[str, Any]:
-        """Those that may be arrays."""
-        return {"alpha": self.alpha, "lam": self.lam}
-
-    @property
-    def name(self) -> str:
-        """As it is written."""
-        return repr(self)
 
     @property
     def start(self) -> RowLaw:
