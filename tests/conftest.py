@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from dynafield.compiled import processor
+from dynafield.compiled import make_room, processor
 
 # the processes of a run compile the same functions: let them share, in a folder per kind of processor;
 # said before anything imports JAX, which looks only then
@@ -21,6 +21,13 @@ import matplotlib as mpl  # noqa: E402
 import pytest  # noqa: E402
 
 mpl.use("Agg")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def room_for_compiled_code():
+    """Tests of parts do not pass the doors at which there is made room."""
+    yield
+    make_room()
 
 
 @pytest.fixture

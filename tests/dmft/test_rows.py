@@ -1,5 +1,6 @@
 """One side of the theory: rows in a block, projections, new directions, and S against tangents."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,15 +8,16 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import dynafield as df
+from dynafield.dmft import newton
 from dynafield.dmft.collect import rows_of
 from dynafield.dmft.equations import CoordinateRow
-from dynafield.dmft.newton import solve_rows
 from dynafield.dmft.refine import refine
 from dynafield.dmft.responses import jacobians, linear_block, local
 from dynafield.dmft.rows import Rows, Sampled, committed, factored, projected
 from dynafield.dmft.solve import checked
 from dynafield.numerics.collocation import radau
 
+solve_rows = eqx.filter_jit(newton.solve_rows)  # compiled once for all blocks
 TARGETS = np.array([0.0, 1.0, -0.5])
 MEMORY = 0.7  # R(t, s) = MEMORY exp(-(t - s)), so that m = R g obeys m' = MEMORY g - m
 

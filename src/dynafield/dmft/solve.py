@@ -7,6 +7,7 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
+from dynafield.compiled import make_room
 from dynafield.dmft.collect import collect
 from dynafield.dmft.estimates import missed_by
 from dynafield.dmft.preparation import Equations, Order, Problem, Tolerance
@@ -63,6 +64,7 @@ def solve(
     on a terminal), or is called with the share done and words, and may raise KeyboardInterrupt to stop.
     """
     order = checked(task, net, t_max, tol, rtol, trainer, paths, grid, seed, memory_gb, preview)
+    make_room()
     with Progress("solving", 1.0, progress) as bar:
         found = refine(order, partial(show, bar, order))
     status = "finished"

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dynafield.compiled import make_room
 from dynafield.errors import SolveError
 from dynafield.numerics.processes import in_processes
 from dynafield.numerics.threads import fitting_threads
@@ -73,6 +74,7 @@ def simulate(
     plan: Any = make_plan(
         task, net, t_max, d, t_eval, trainer, inputs, targets, start, coordinates, residuals, weights
     )
+    make_room()
     count, seed = integer("seeds", seeds, 1), integer("seed", seed, 0)
     workers = min(count, integer("workers", workers, 1))
     finished = train_all(plan, count, seed, workers, throw, Progress("training", float(count), progress))

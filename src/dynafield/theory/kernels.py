@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from dynafield.compiled import make_room
 from dynafield.numerics.averages import quadrature_error
 from dynafield.problem.mirror import MirrorMap
 from dynafield.problem.observation import Mixture, mirror_averages, soft_threshold_error
@@ -156,6 +157,7 @@ def in_chunks(kernel: Callable, mapped: tuple, shared: tuple, cells: int):
     One problem runs alone, more run in batches padded to CHUNK, so that two compiled
     shapes serve every length; `cells` per problem bounds the memory held at once.
     """
+    make_room()
     n = len(jax.tree.leaves(mapped)[0])
     size = 1 if n == 1 else max(1, min(CHUNK, CELLS // cells))
     parts = []
