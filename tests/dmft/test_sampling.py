@@ -67,8 +67,8 @@ def test_dropped_directions_are_part_of_the_error_bars(monkeypatch):
     )
     found = refine.refine(order, silent).estimates[0]
     gap = np.abs(found.value["test_error"] - exact.test_error)
-    assert np.max(gap / np.maximum(found.scatter["test_error"], exact.test_error_se)) > 5
-    assert np.max(gap) < 2 * np.max(found.error["test_error"])
+    assert np.max(gap / np.maximum(found.parts["test_error"].scatter, exact.test_error_se)) > 5
+    assert np.max(gap) < 2 * np.max(found.parts["test_error"].whole)
 
 
 def test_less_is_dropped_where_it_matters():
@@ -78,18 +78,18 @@ def test_less_is_dropped_where_it_matters():
     )
     pilot = refine.first_plan(order)._replace(points=2048, epsilons=(0.2, 0.2, 0.8))
     known = refine.find_grid(order, pilot, silent)
-    epsilon, extra = estimates.dropping(order, known)
+    epsilon, dropped = estimates.dropping(order, known)
     assert epsilon < 0.1
     allowed = estimates.DROPPED_SHARE * 1e-3 * 0.11
-    assert np.max(extra[0]["test_error"].dropped) == pytest.approx(allowed, rel=1e-6) or (
-        np.max(extra[0]["train_error"].dropped) == pytest.approx(allowed, rel=1e-6)
+    assert np.max(dropped[0]["test_error"]) == pytest.approx(allowed, rel=1e-6) or (
+        np.max(dropped[0]["train_error"]) == pytest.approx(allowed, rel=1e-6)
     )
 
 
 def estimated(value):
     """One test error with a scatter of 1e-3 and no other error."""
     scatter = np.array([1e-3])
-    return [Estimate({"x": np.array([value])}, {"x": scatter}, {"x": scatter.copy()})]
+    return [Estimate({"x": np.array([value])}, {"x": estimates.Parts(scatter)})]
 
 
 def test_bias_of_a_sample_is_part_of_the_error_bars():
@@ -98,8 +98,8 @@ def test_bias_of_a_sample_is_part_of_the_error_bars():
     estimates.add_bias(estimated(0.5 + 0.04), large, 1 / 4)
     estimates.add_bias(estimated(0.502), same, 1 / 4)
     beyond = 0.03 - estimates.SIGNIFICANT * np.hypot(1e-3, 1e-3)
-    assert large[0].error["x"][0] == pytest.approx(np.hypot(1e-3, beyond / 3))
-    assert same[0].error["x"][0] == 1e-3
+    assert large[0].parts["x"].whole[0] == pytest.approx(np.hypot(1e-3, beyond / 3))
+    assert same[0].parts["x"].whole[0] == 1e-3
 
 
 def test_a_plan_grows_by_what_is_cheapest():

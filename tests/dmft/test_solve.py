@@ -237,6 +237,19 @@ def test_what_unfinished_sweeps_leave_is_in_the_error_bars(monkeypatch):
     assert 2e-5 * UNIT < gap < added < 100 * gap
 
 
+def test_blocks_that_a_pilot_has_made_too_long_are_halved(monkeypatch):
+    monkeypatch.setattr(refine, "TIME_SHARE", 30.0)  # of the pilot
+    net, options = df.DiagonalNetwork(0.5), dict(tol=1e-3, paths=1024)
+    rough = df.solve(sparse_task(), net, 20.0, preview=True)
+    curves = df.solve(sparse_task(), net, 20.0, **options)
+    assert len(curves.edges) > len(rough.edges)
+    assert curves.status == "finished"
+    times = [t for t in TABLE if t <= 20]
+    gap = curves.at(times).test_error - np.array([TABLE[t][0] + 0.01 for t in times])
+    assert np.all(np.abs(gap) < 1e-3 * UNIT)
+    assert "time steps" in df.solve(sparse_task(), net, 20.0, grid=rough.edges, **options).status
+
+
 def test_a_stiff_start_is_resolved():
     """α = 100: all that can be learnt is learnt by t = .001, a hundredth of the first block that is tried."""
     net, times = df.DiagonalNetwork(100.0), np.array([2e-5, 1e-4, 3e-4, 1e-3, 1.0])

@@ -43,7 +43,7 @@ def collect(
     for name in names:
         curves[name] = stacked(order, [one.value[name] for one in found.estimates])
         if name != "loss":
-            curves[f"{name}_se"] = stacked(order, [one.error[name] for one in found.estimates])
+            curves[f"{name}_se"] = stacked(order, [one.parts[name].whole for one in found.estimates])
     facts: dict[str, Any] = dict(
         edges=ensemble.edges,
         t_max=order.t_max,

@@ -2,6 +2,7 @@
 and bias of a sample."""
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,11 +16,13 @@ from dynafield.problem.model import MEASURES, Model
 __all__ = [
     "COARSER",
     "Estimate",
-    "Extra",
+    "Parts",
+    "TIME_SHARE",
     "add_bias",
     "curves_of",
     "dropping",
     "estimate",
+    "long_blocks",
     "missed_by",
     "on_nodes",
     "shortfall",
@@ -33,6 +36,8 @@ GROWTH = 1.5
 """Power of what is dropped in the error that it makes: 1.6 to 2 was found in three problems."""
 COARSER = 4.0
 """Factor of what is dropped in a replica of the pilot that is solved twice."""
+TIME_SHARE = 0.2
+"""Share of the tolerance that the error in time of one block may use; later times are left with it."""
 SAMPLE_SHARE = 0.4
 """Largest standard error, as a share of the tolerance."""
 DROPPED_SHARE = 0.2
@@ -43,20 +48,31 @@ SIGNIFICANT = 2.0
 """A difference between rounds is bias as far as it exceeds so many of its standard errors."""
 
 
-class Extra(NamedTuple):
-    """Errors that replicas of one size do not show: of dropped directions, and of order rank/points."""
+class Parts(NamedTuple):
+    """What the error bar of a curve is made of, at every node."""
 
+    scatter: Any
+    time: Any = 0.0
+    sweeps: Any = 0.0
     dropped: Any = 0.0
     bias: Any = 0.0
+
+    @property
+    def whole(self) -> np.ndarray:
+        """The error bar."""
+        return np.sqrt(sum(np.square(part) for part in self))
+
+
+WORDS = Parts("sampling", "time steps", "unfinished sweeps", "dropped directions", "the bias of a sample")
+"""Where error bars come from, in words."""
 
 
 @dataclasses.dataclass
 class Estimate:
-    """Curves of one problem on the nodes by name: means, scatter of the mean, and the whole error bar."""
+    """Curves of one problem on the nodes by name: means, and the parts of their error bars."""
 
     value: dict[str, np.ndarray]
-    scatter: dict[str, np.ndarray]
-    error: dict[str, np.ndarray]
+    parts: dict[str, Parts]
 
 
 def on_nodes(first: np.ndarray, later: np.ndarray) -> np.ndarray:
@@ -82,10 +98,10 @@ def curves_of(model: Model, replica: Replica, observed: Any = None) -> dict[str,
 
 
 def estimate(
-    equations: Equations, runs: list[dict[str, np.ndarray]], replicas: list[Replica], extra: dict[str, Extra]
+    equations: Equations, runs: list[dict[str, np.ndarray]], replicas: list[Replica], dropped: dict[str, Any]
 ) -> Estimate:
-    """Means over replicas, their standard errors, and the same with all other errors."""
-    count, value, scatter, total = len(runs), {}, {}, {}
+    """Means over replicas, and their error bars but for the bias of a sample."""
+    count, value, parts = len(runs), {}, {}
     stepping, sweeping = time_errors(equations, replicas[0], runs[0]), sweep_errors(replicas, runs[0])
     for name in runs[0]:
         rows = np.array([one[name] for one in runs])
@@ -95,17 +111,27 @@ def estimate(
         )
         if count < FEW:
             spread = CAUTION * np.maximum.accumulate(spread)
-        scatter[name] = spread
-        more = extra.get(name, Extra())
-        parts = (spread, stepping.get(name, 0.0), sweeping[name], more.dropped, more.bias)
-        total[name] = np.sqrt(sum(np.square(part) for part in parts))
-    return Estimate(value, scatter, total)
+        parts[name] = Parts(spread, stepping.get(name, 0.0), sweeping[name], dropped.get(name, 0.0))
+    return Estimate(value, parts)
 
 
 def time_errors(
     equations: Equations, replica: Replica, curves: dict[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """Errors in time of the curves on the nodes, zero at t = 0: the smaller of both estimates.
+    """Errors in time of the curves on the nodes, zero at t = 0."""
+    found = {}
+    for name, errors in block_errors(equations, replica, curves).items():
+        kept = name.startswith("test")  # weights that no data hold stay where an earlier block has put them
+        found[name] = np.concatenate(
+            [[0.0], np.maximum.accumulate(errors.ravel()) if kept else errors.ravel()]
+        )
+    return found
+
+
+def block_errors(
+    equations: Equations, replica: Replica, curves: dict[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Errors in time that every block makes, at its nodes: the smaller of both estimates.
 
     Training curves follow from F of the data, test curves from F of the coordinates.
     """
@@ -116,13 +142,10 @@ def time_errors(
     for part, start, rows in (("train", later.start_ell, later.F_ell), ("test", later.start_w, later.F_w)):
         starts, nodes = start.reshape(len(start), -1), rows.reshape(len(rows), s, -1)
         scale = float(np.max(np.linalg.norm(starts, axis=1))) or 1.0
-        absolute, relative = (np.repeat(x, s) for x in defects(rule, starts, nodes, scale))
+        absolute, relative = (x[:, None] for x in defects(rule, starts, nodes, scale))
         for name in (n for n in curves if n.startswith(part) or (part == "train" and n == "loss")):
             values = np.abs(curves[name])
-            bound = np.minimum(absolute * np.max(values), relative * values[1:])
-            if part == "test":  # weights that no data hold stay where an earlier block has put them
-                bound = np.maximum.accumulate(bound)
-            found[name] = np.concatenate([[0.0], bound])
+            found[name] = np.minimum(absolute * np.max(values), relative * values[1:].reshape(-1, s))
     return found
 
 
@@ -142,7 +165,7 @@ def sweep_errors(replicas: list[Replica], curves: dict[str, np.ndarray]) -> dict
     return found
 
 
-def dropping(order: Order, known: Ensemble) -> tuple[float, list[dict[str, Extra]]]:
+def dropping(order: Order, known: Ensemble) -> tuple[float, list[dict[str, np.ndarray]]]:
     """What may be dropped in the rounds to come, and the error that it makes [eq:dropped].
 
     Errors grow as a power of what is dropped; two replicas of one sample show by how much. Where the same
@@ -164,8 +187,8 @@ def dropping(order: Order, known: Ensemble) -> tuple[float, list[dict[str, Extra
             allowed = DROPPED_SHARE * order.tolerance.allowed(values, unit_of(values, fine, name))
             worst = max(worst, float(np.max(gap[name] / (allowed + FAINT**2 * np.max(np.abs(values))))))
     factor = 1.0 if order.preview else 1.0 / max(1.0, worst)
-    extra = [{name: Extra(dropped=factor * gap) for name, gap in one.items()} for one in gaps]
-    return factor ** (1 / GROWTH) * epsilon, extra
+    dropped = [{name: factor * gap for name, gap in one.items()} for one in gaps]
+    return factor ** (1 / GROWTH) * epsilon, dropped
 
 
 def nearby_largest(values: Float[np.ndarray, " t"]) -> Float[np.ndarray, " t"]:
@@ -189,23 +212,40 @@ def unit_of(values: np.ndarray, curves: dict[str, np.ndarray], name: str) -> np.
 
 def shortfall(order: Order, estimates: list[Estimate]) -> float:
     """Largest standard error in units of what sampling may contribute."""
-    return largest(order, estimates, [one.scatter for one in estimates], SAMPLE_SHARE)
+    return largest(order, estimates, lambda parts: parts.scatter) / SAMPLE_SHARE
 
 
-def missed_by(order: Order, estimates: list[Estimate]) -> float:
-    """Largest error bar in units of what is allowed."""
-    return largest(order, estimates, [one.error for one in estimates], 1.0)
+def missed_by(order: Order, estimates: list[Estimate]) -> tuple[float, str]:
+    """Largest error bar in units of what is allowed, and its largest part in words."""
+    sizes = [largest(order, estimates, lambda parts, k=k: parts[k]) for k in range(len(WORDS))]
+    return largest(order, estimates, lambda parts: parts.whole), WORDS[int(np.argmax(sizes))]
 
 
-def largest(order: Order, estimates: list[Estimate], errors: list[dict], share: float) -> float:
-    """Largest of some errors of all curves, in units of a share of the tolerance."""
+def largest(order: Order, estimates: list[Estimate], part: Callable[[Parts], Any]) -> float:
+    """The largest of some part of all error bars, in units of the tolerance."""
     worst = 0.0
-    for problem, one, error in zip(order.problems, estimates, errors, strict=True):
+    for problem, one in zip(order.problems, estimates, strict=True):
         for name, values in monitored(order, problem, one.value).items():
-            unit = unit_of(values, one.value, name)
-            allowed = share * order.tolerance.allowed(values, unit) + FAINT**2 * np.min(unit)
-            worst = max(worst, float(np.max(error[name] / allowed)))
+            error = part(one.parts[name])
+            worst = max(worst, float(np.max(error / allowed(order, values, one.value, name))))
     return worst
+
+
+def allowed(order: Order, values: np.ndarray, curves: dict[str, np.ndarray], name: str) -> np.ndarray:
+    """The error that a curve may have at every node."""
+    unit = unit_of(values, curves, name)
+    return order.tolerance.allowed(values, unit) + FAINT**2 * np.min(unit)
+
+
+def long_blocks(order: Order, ensemble: Ensemble, estimates: list[Estimate]) -> np.ndarray:
+    """Which blocks make errors in time that are larger than those of a pilot may be."""
+    found = np.zeros(len(ensemble.edges) - 1, bool)
+    for problem, one, replicas in zip(order.problems, estimates, ensemble.replicas, strict=True):
+        errors = block_errors(order.equations, replicas[0], one.value)
+        for name, values in monitored(order, problem, one.value).items():
+            most = TIME_SHARE * allowed(order, values, one.value, name)[1:]
+            found |= np.any(errors[name] > most.reshape(errors[name].shape), axis=1)
+    return found
 
 
 def add_bias(before: list[Estimate], now: list[Estimate], ratio: float) -> None:
@@ -215,7 +255,8 @@ def add_bias(before: list[Estimate], now: list[Estimate], ratio: float) -> None:
     `ratio` of their points.
     """
     for old, new in zip(before, now, strict=True):
-        for name, error in new.error.items():
+        for name, parts in new.parts.items():
             gap = np.abs(new.value[name] - old.value[name])
-            chance = SIGNIFICANT * np.hypot(old.scatter[name], new.scatter[name])
-            new.error[name] = np.hypot(error, np.maximum(gap - chance, 0.0) * ratio / (1 - ratio))
+            chance = SIGNIFICANT * np.hypot(old.parts[name].scatter, parts.scatter)
+            bias = np.maximum(gap - chance, 0.0) * ratio / (1 - ratio)
+            new.parts[name] = parts._replace(bias=np.hypot(parts.bias, bias))

@@ -16,12 +16,13 @@ import numpy as np
 from dynafield.dmft.ensemble import Ensemble, Replica, march_along
 from dynafield.dmft.estimates import (
     COARSER,
+    TIME_SHARE,
     Estimate,
-    Extra,
     add_bias,
     curves_of,
     dropping,
     estimate,
+    long_blocks,
     missed_by,
     on_nodes,
     shortfall,
@@ -46,8 +47,6 @@ PLENTY = 8192
 """Points with which kernels that do not settle call for shorter blocks, not for more points."""
 ROUNDS = 6
 """Rounds of replicas before giving up."""
-TIME_SHARE = 0.2
-"""Share of the tolerance that the error in time of one block may use; later times are left with it."""
 MOST_REPLICAS = 14
 """More are never taken: then points are too few."""
 SETTLED_SHARE = 0.003
@@ -79,11 +78,11 @@ def refine(order: Order, report: Report) -> Solution:
     pilot = first_plan(order)
     check_memory(order, pilot)
     known = find_grid(order, pilot, report)
-    epsilon, extra = pilot.epsilons[0], [{} for _ in order.problems]
+    epsilon, dropped = pilot.epsilons[0], [{} for _ in order.problems]
     if known.failure is None and known.health == FINE:
-        epsilon, extra = dropping(order, known)
+        epsilon, dropped = dropping(order, known)
     known = without_coarse(known)
-    last = solution(order, known, extra)
+    last = solution(order, known, dropped)
     if order.preview or last.failure is not None:
         return last
     turns = rehearsed(order, known, epsilon, report)
@@ -100,7 +99,7 @@ def refine(order: Order, report: Report) -> Solution:
         if found.health == UNSETTLED and found.failure is None and can_be_eased(order, plan):
             plan, known = eased(order, plan, known)
             continue
-        now = solution(order, found, extra)
+        now = solution(order, found, dropped)
         if now.failure is not None:
             further = len(found.edges) >= len(known.edges) and len(found.replicas[0]) > 1
             return now if further else last._replace(failure=now.failure)
@@ -109,15 +108,31 @@ def refine(order: Order, report: Report) -> Solution:
             add_bias(smaller.estimates, now.estimates, ratio)
         last, known = now, found
         need = shortfall(order, now.estimates)
-        if order.points or need <= 1:
+        if order.points is None and need > 1:
+            larger = enlarged(plan, need)
+            smaller = now if larger.points > plan.points else smaller
+            plan = larger
+            continue
+        edges = finer(order, now)
+        if len(edges) == len(known.edges) or len(edges) > Blocks.most or number == ROUNDS:
             return now
-        larger = enlarged(plan, need)
-        smaller = now if larger.points > plan.points else smaller
-        plan = larger
-    worst = missed_by(order, last.estimates)
+        known = dataclasses.replace(known, edges=edges)
+    worst, part = missed_by(order, last.estimates)
     words = f"tol={order.tolerance.absolute:g} is not met with {known.plan.points} points per replica"
-    more = f"error bars up to {worst:.2g} times that"
+    more = f"error bars up to {worst:.2g} times that, mostly from {part}"
     return last._replace(failure=SolveError(f"{words} ({more}): take a larger tol"))
+
+
+def finer(order: Order, now: Solution) -> np.ndarray:
+    """The grid; where the tolerance is missed because of time steps, with the blocks halved that make it so.
+
+    A pilot has few points. In another sample coordinates may move faster within a block.
+    """
+    edges = now.ensemble.edges
+    if order.edges is not None or missed_by(order, now.estimates)[0] <= 1:
+        return edges
+    long = long_blocks(order, now.ensemble, now.estimates)
+    return np.sort(np.concatenate([edges, ((edges[1:] + edges[:-1]) / 2)[long]]))
 
 
 def with_replicas(plan: Plan, count: int) -> Plan:
@@ -249,7 +264,7 @@ def without_coarse(known: Ensemble) -> Ensemble:
     return dataclasses.replace(known, replicas=[one[:2] for one in known.replicas], plan=plan)
 
 
-def solution(order: Order, known: Ensemble, extra: list[dict[str, Extra]]) -> Solution:
+def solution(order: Order, known: Ensemble, dropped: list[dict[str, np.ndarray]]) -> Solution:
     """Curves of an ensemble, and what stopped it, in words."""
     failure = known.failure
     if failure is None and known.health != FINE:
@@ -257,10 +272,10 @@ def solution(order: Order, known: Ensemble, extra: list[dict[str, Extra]]) -> So
     if len(known.edges) < 2 or not known.replicas[0]:
         return Solution(known, [], failure or SolveError("nothing was solved"))
     found, size = [], len(order.time.nodes(known.edges))
-    for problem, replicas, more in zip(order.problems, known.replicas, extra, strict=True):
+    for problem, replicas, more in zip(order.problems, known.replicas, dropped, strict=True):
         runs = [curves_of(problem.model, one, observed_measures(order.equations, problem, one, k))
                 for k, one in enumerate(replicas)]  # fmt: skip
-        fitting = {name: Extra(*(resized(part, size) for part in one)) for name, one in more.items()}
+        fitting = {name: resized(one, size) for name, one in more.items()}
         found.append(estimate(order.equations, runs, replicas, fitting))
     return Solution(known, found, failure)
 

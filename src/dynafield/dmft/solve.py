@@ -75,12 +75,10 @@ def solve(
     elif preview:
         status = "preview"
     else:
-        missed = missed_by(order, found.estimates)
+        missed, part = missed_by(order, found.estimates)
         if missed > 1:
             asked = f"tol={tol:g}" if rtol is None else f"tol={tol:g}, rtol={rtol:g}"
-            status = (
-                f"{asked} is not met: error bars up to {missed:.2g} times that with these paths and this grid"
-            )
+            status = f"{asked} is not met: error bars up to {missed:.2g} times that, mostly from {part}"
     return collect(task, net, trainer, order, found, status)
 
 
