@@ -3,6 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy import stats
 
 import dynafield as df
 
@@ -147,3 +148,17 @@ def test_scaling_of_targets_noise_scale_decay_and_time(c):
 
 
 SCALED = dict(tol=1e-2, paths=256, grid=[0.0, 0.5, 1.5, 4.0])
+
+
+def test_responses_of_functions_that_jump_are_refused(tmp_path):
+    """A mean of derivatives is not the derivative of a mean there; everything else can be had and kept."""
+    options = dict(tol=1e-2, paths=256, trainer=df.GradientDescent(0.5))
+    hinge = df.solve(LABELS, HINGE, 1.5, **options)
+    with pytest.raises(df.InputError, match=r"R_ell is a mean of derivatives, .*: ell jumps near f = "):
+        hinge.R_ell  # noqa: B018
+    again = df.load(hinge.save(tmp_path / "hinge.nc"))
+    assert again.R_w is None
+    assert np.array_equal(again.C_ell, hinge.C_ell)
+    clipped = df.solve(LABELS, CLIPPED, 1.5, **options)  # a bend is no jump
+    inside = stats.norm.cdf(0.3 / np.sqrt(1.0 + 1.25 / 2)) * 2 - 1  # |g(0)| < .3: -w* and noise of data
+    assert clipped.R_w[1, 0] == pytest.approx(-0.5 / 2 * inside, abs=0.02)  # three standard errors

@@ -1,5 +1,6 @@
 """From what was solved to a record: curves, kernels when they are asked for, and laws of rows."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,8 @@ from dynafield.dmft.refine import Solution
 from dynafield.dmft.responses import jacobians
 from dynafield.dmft.rules import Stepping
 from dynafield.dmft.solved import Deferred
-from dynafield.errors import InputError
 from dynafield.problem.coordinates import Deep, DeepLayers
+from dynafield.problem.jumps import jump_in
 from dynafield.problem.model import MEASURES, Datum, Model
 from dynafield.problem.networks import Network
 from dynafield.problem.task import Task
@@ -86,12 +87,18 @@ def deferred(order: Order, found: Solution, make: Any) -> dict[str, Deferred]:
     count = c * len(order.time.nodes(found.ensemble.edges))
     kept: dict[str, Any] = {}
 
-    def both(kind: str, name: str) -> Any:
+    @cache
+    def why_not(kind: str) -> str | None:
         if count > MOST_ROWS:
-            raise InputError(
-                f"{name} has {count} x {count} entries at these times: two-time functions are made up to "
-                f"{MOST_ROWS}"
-            )
+            size = f"{count} x {count} entries"
+            return f"has {size} at these times: two-time functions are made up to {MOST_ROWS}"
+        found = jump_in(order.problems[0].model) if kind == "response" and order.time.rule is None else None
+        if found is None:
+            return None
+        name, argument, place = found
+        return f"is a mean of derivatives, which miss jumps: {name} jumps near {argument} = {place:.3g}"
+
+    def both(kind: str, name: str) -> Any:
         if kind not in kept:
             pairs = zip(order.problems, found.ensemble.replicas, strict=True)
             kept[kind] = joined(order, [make[kind](problem, replicas) for problem, replicas in pairs])
@@ -99,7 +106,7 @@ def deferred(order: Order, found: Solution, make: Any) -> dict[str, Deferred]:
 
     names = {"correlation": make["correlations"], "response": make["responses"]}
     return {
-        name: Deferred(lambda kind=kind, name=name: both(kind, name), count <= MOST_ROWS)
+        name: Deferred(lambda kind=kind, name=name: both(kind, name), lambda kind=kind: why_not(kind))
         for kind, several in names.items()
         for name in several
     }

@@ -163,7 +163,7 @@ def equations_of(task: Task, model: Model, trainer: Any) -> Equations:
     closed = slope is not None and bool(np.linalg.cond(slope) < SINGULAR)
     if discrete and trainer.fraction < 1 and not isinstance(model, SquaredLoss):
         closed = False
-    if not discrete and not model.smooth:
+    if not discrete:
         check_smooth(model)
     time = Stepping.of(trainer) if discrete else Blocks()
     return Equations(task.prior.components, time, trainer if discrete else None, closed)

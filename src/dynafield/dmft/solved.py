@@ -19,10 +19,10 @@ __all__ = ["Deferred", "SolvedRecord", "replica_mean"]
 
 
 class Deferred(NamedTuple):
-    """A quantity that is made when it is first asked for; not all can be, where there are many times."""
+    """A quantity that is made when it is first asked for, or why it cannot be."""
 
     make: Callable[[], Any]
-    affordable: bool
+    why_not: Callable[[], str | None]
 
 
 def replica_mean(values: Any, weight: np.ndarray, replica: np.ndarray) -> tuple[float, float]:
@@ -52,14 +52,17 @@ class SolvedRecord(TimedRecord):
     def __getattribute__(self, name: str) -> Any:
         value = super().__getattribute__(name)
         if isinstance(value, Deferred):
+            reason = value.why_not()
+            if reason is not None:
+                raise InputError(f"{name} {reason}")
             value = value.make()
             object.__setattr__(self, name, value)
         return value
 
     def to_xarray(self) -> xr.Dataset:
-        """Everything as a labelled data set, but for two-time functions of too many times."""
-        large = [k for k, v in vars(self).items() if isinstance(v, Deferred) and not v.affordable]
-        whole = dataclasses.replace(self, **dict.fromkeys(large)) if large else self
+        """Everything as a labelled data set, but for two-time functions that cannot be made."""
+        missing = [k for k, v in vars(self).items() if isinstance(v, Deferred) and v.why_not() is not None]
+        whole = dataclasses.replace(self, **dict.fromkeys(missing)) if missing else self
         return super(SolvedRecord, whole).to_xarray()
 
     @property

@@ -1,4 +1,4 @@
-"""Functions that jump have no gradient flow of this kind: they are found, and refused by name.
+"""Functions that jump have no gradient flow of this kind, and no responses by derivatives: they are found.
 
 Where ℓ jumps upwards in f (hinge loss), flow pins a finite share of the data on the jump; where it jumps
 downwards, flow is not unique. In single steps of training nothing of this matters, and jumps are right.
@@ -13,7 +13,7 @@ import numpy as np
 from dynafield.errors import InputError
 from dynafield.problem.model import Datum, Model
 
-__all__ = ["check_smooth"]
+__all__ = ["check_smooth", "jump_in"]
 
 ROWS = 16
 """Rows that are looked at."""
@@ -27,6 +27,20 @@ JUMP = 1e-3
 
 def check_smooth(model: Model) -> None:
     """InputError for a model whose ℓ jumps in f, or whose p jumps in g."""
+    found = jump_in(model)
+    if found is not None:
+        name, argument, place = found
+        raise InputError(
+            f"{name} must not jump in {argument} under GradientFlow, and does near "
+            f"{argument} = {place:.3g}: gradient flow stays on a jump, or is not unique there; "
+            "take a discrete trainer, for which jumps are no difficulty"
+        )
+
+
+def jump_in(model: Model) -> tuple[str, str, float] | None:
+    """The function of a model that jumps, its argument, and where, or None."""
+    if model.smooth:
+        return None
     rng = np.random.default_rng(0)
     own = model.own.rows(rng.standard_normal((ROWS, model.own.normals)))
     datum = Datum(rng.standard_normal(ROWS), rng.standard_normal(ROWS), own)
@@ -44,11 +58,8 @@ def check_smooth(model: Model) -> None:
     for name, argument, function, facts in tried:
         place = jump_of(function, directions, facts, line)
         if place is not None:
-            raise InputError(
-                f"{name} must not jump in {argument} under GradientFlow, and does near "
-                f"{argument} = {place:.3g}: gradient flow stays on a jump, or is not unique there; "
-                "take a discrete trainer, for which jumps are no difficulty"
-            )
+            return name, argument, place
+    return None
 
 
 def jump_of(function: Any, directions: Any, facts: Any, line: np.ndarray) -> float | None:
