@@ -297,6 +297,9 @@ def test_solve_by_steps():
     told = json.loads(shown.stdout)
     assert told["parameters"]["trainer"] == "HeavyBall"
     assert told["result"]["t"] == [0.0, 0.5, 1.0, 1.5, 2.0]
+    shown = invoke("solve", "--step", "0.5", "--momentum", "0.5", "--batch-fraction", "0.5", *options)
+    told = json.loads(shown.stdout)["parameters"]
+    assert (told["trainer_momentum"], told["trainer_batch_fraction"]) == (0.5, 0.5)
 
 
 @pytest.mark.parametrize(
@@ -304,7 +307,6 @@ def test_solve_by_steps():
     [
         (["--momentum", "0.5"], "momentum needs a step"),
         (["--batch-fraction", "0.5"], "batch_fraction needs a step"),
-        (["--step", "0.1", "--momentum", "0.5", "--batch-fraction", "0.5"], "must not be given together"),
         (["--step", "0.3", "--t-max", "1"], "t_max must be a multiple"),
     ],
 )

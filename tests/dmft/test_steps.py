@@ -83,6 +83,79 @@ def test_finite_networks_agree(trainer, net):
         assert np.all(np.abs(found.runs.mean(name) - theory) < 4 * error + bias), name
 
 
+def cooling(k):
+    """Steps that become smaller."""
+    return 0.4 * 0.9**k + 0.05
+
+
+@pytest.mark.parametrize(
+    "trainer",
+    [
+        df.GradientDescent(0.1, 0.8, nesterov=True),
+        df.GradientDescent(0.1, 0.6, batch_fraction=0.3),
+        df.GradientDescent(cooling, 0.5),
+    ],
+    ids=str,
+)
+def test_momentum_looks_ahead_and_goes_with_batches_and_schedules(trainer):
+    """Against plain loops over layers of finite networks, written out here."""
+    net, d, seeds, steps = df.DiagonalNetwork(0.6, 0.05), 1000, 12, 24
+    after = np.concatenate([[0.0], np.cumsum(trainer.sizes(steps))])
+    curves = df.solve(TASK, net, after[-1], tol=5e-3, trainer=trainer)
+    assert curves.t == pytest.approx(after, rel=1e-12)
+    runs = np.array([plain_loop(trainer, net, d, steps, seed) for seed in range(seeds)])
+    mean, error = np.mean(runs, axis=0), np.std(runs, axis=0, ddof=1) / np.sqrt(seeds)
+    ours = df.simulate(TASK, net, after[-1], d=d, seeds=seeds, trainer=trainer, t_eval=after, seed=5)
+    for row, name in enumerate(("train_error", "test_error")):
+        theory, own = getattr(curves, name), getattr(curves, f"{name}_se")
+        assert np.all(np.abs(mean[row] - theory) < 4 * np.hypot(error[row], own) + 4 * theory / d), name
+        apart = np.abs(mean[row] - ours.mean(name))
+        assert np.all(apart < 4 * np.hypot(error[row], ours.standard_error(name)) + 1e-12), name
+    plain = df.solve(TASK, net, 20 * 0.1, tol=5e-3, trainer=df.GradientDescent(0.1))
+    assert np.max(np.abs(plain.test_error[10] - np.interp(1.0, curves.t, curves.test_error))) > 1e-3
+
+
+def plain_loop(trainer, net, d, steps, seed):
+    """Training and test error after every step of one network, as PyTorch and optax define momentum."""
+    rng, n = np.random.default_rng([9, seed]), int(TASK.delta * d)
+    X = rng.standard_normal((n, d)) / np.sqrt(d)
+    target = np.zeros(d)
+    target[: d // 10] = 1.0
+    y = X @ target + TASK.sigma * rng.standard_normal(n)
+    u, v = np.full(d, net.alpha), np.full(d, net.alpha)
+    u_trace, v_trace, beta, found = np.zeros(d), np.zeros(d), trainer.momentum, []
+    for k in range(steps + 1):
+        w = (u**2 - v**2) / 2
+        found.append((np.mean((X @ w - y) ** 2), np.mean((w - target) ** 2) + TASK.sigma**2))
+        rows = rng.permutation(n)[: max(1, round(trainer.batch_fraction * n))]
+        g = X[rows].T @ (X[rows] @ w - y[rows]) / TASK.delta * n / len(rows)
+        u_slope, v_slope = (u * g + net.lam * u) / 2, (-v * g + net.lam * v) / 2
+        u_trace, v_trace = beta * u_trace + u_slope, beta * v_trace + v_slope
+        ahead = trainer.nesterov
+        step = trainer.sizes(k + 1)[k]
+        u = u - step * (beta * u_trace + u_slope if ahead else u_trace)
+        v = v - step * (beta * v_trace + v_slope if ahead else v_trace)
+    return np.array(found).T
+
+
+def test_schedules_are_files_too(tmp_path):
+    sizes = np.array([0.5, 0.25, 0.125])
+    trainer = df.GradientDescent(sizes, 0.3)
+    curves = df.solve(TASK, df.DiagonalNetwork(0.5), 0.875, tol=0.02, trainer=trainer)
+    again = df.load(curves.save(tmp_path / "schedule.nc"))
+    assert again.trainer == trainer
+    by_function = df.GradientDescent(lambda k: 0.5 * 0.5**k, 0.3)
+    same = df.solve(TASK, df.DiagonalNetwork(0.5), 0.875, tol=0.02, trainer=by_function)
+    assert np.array_equal(same.test_error, curves.test_error)
+    assert df.load(same.save(tmp_path / "function.nc")).trainer == trainer
+    assert curves.R_w[1, 0] == pytest.approx(0.5**2 / 0.5)
+    assert curves.at([0.75]).test_error == pytest.approx(curves.test_error[2])
+    with pytest.raises(df.InputError, match=r"must be a sum of the first steps, got 0\.8: 0\.75 and 0\.875"):
+        curves.at([0.8])
+    with pytest.raises(df.InputError, match=r"t_max must be at most 0\.875, where the steps end, got 2"):
+        df.solve(TASK, df.DiagonalNetwork(0.5), 2.0, trainer=trainer)
+
+
 EXACT = [(depth, trainer) for depth in (2, 3) for trainer in (df.GradientDescent(0.1), *TRAINERS[:2])]
 
 
@@ -222,6 +295,8 @@ def test_refusals(change, words):
         (lambda: df.HeavyBall(-0.1, 0.5), "step must be one finite number > 0"),
         (lambda: df.SGD(0.1, 0.0), "batch_fraction must be one number in"),
         (lambda: df.SGD(0.1, 1.1), "batch_fraction"),
+        (lambda: df.GradientDescent([0.1, 0.0]), "step must be finite numbers > 0"),
+        (lambda: df.GradientDescent(lambda k: 0.1 - 0.05 * k).times(1.0), "got 0 at number 2"),
     ],
 )
 def test_trainers_that_cannot_be(make, words):

@@ -82,7 +82,7 @@ Step = Annotated[
     float | None, typer.Option("--step", help="Gradient descent with this step instead of gradient flow.")
 ]
 Momentum = Annotated[
-    float | None, typer.Option("--momentum", help="Heavy ball with this momentum; needs --step.")
+    float | None, typer.Option("--momentum", help="Momentum, as a heavy ball has it; needs --step.")
 ]
 Batch = Annotated[
     float | None,

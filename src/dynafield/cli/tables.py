@@ -75,7 +75,7 @@ def solution_columns(curves: "Curves | FlowCurves", times: Any) -> dict[str, Any
     end = float(curves.t[-1])
     t = np.concatenate([[0.0], np.geomspace(1e-3 * end, end, MOST - 1)]) if times is None else times
     if times is None and isinstance(curves.trainer, Steps):
-        t = np.unique(np.round(t / curves.trainer.step)) * curves.trainer.step
+        t = curves.trainer.rounded(t)
     points = curves.at(t)
     names = [name for name in MEASURES if hasattr(points, f"{name}_se")]
     return over_times(curves, t, {n: getattr(points, n) for name in names for n in (name, f"{name}_se")})

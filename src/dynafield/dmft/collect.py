@@ -162,7 +162,7 @@ def network_response(
     """Both responses of a network as densities."""
     made = jacobians(equations, problem, replica, plan, edges)
     if isinstance(equations.time, Stepping):
-        return step_densities(-made.coordinates, float(edges[1]))
+        return step_densities(-made.coordinates, edges)
     model = problem.model
     mu = float(model.rate) if isinstance(model, Deep) else 0.0
     growth = mu if isinstance(model, DeepLayers) else 0.0

@@ -44,10 +44,10 @@ def integration(
     return matrix, free
 
 
-def step_densities(weights: Float[np.ndarray, "t t"], step: float) -> Responses:
+def step_densities(weights: Float[np.ndarray, "t t"], t: Float[np.ndarray, " t"]) -> Responses:
     """Responses of discrete training per unit of time: zero at equal times, where they act one step later."""
-    size = len(weights)
-    return Responses(weights / step, (np.eye(size) - np.linalg.inv(np.eye(size) + weights)) / step)
+    width, one = np.diff(t, append=2 * t[-1] - t[-2]), np.eye(len(t))
+    return Responses(weights / width, (one - np.linalg.inv(one + weights)) / width)
 
 
 def densities(

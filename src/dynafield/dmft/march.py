@@ -90,10 +90,12 @@ def judged(nodes: Nodes, first: Float[Array, "2"]) -> Int[Array, ""]:
     return jnp.where(bounded | nodes.unsettled, troubled, DIVERGING)
 
 
-def one_block(course: Course, member: Member, state: State, start: Any, end: Any) -> tuple[State, Nodes]:
+def one_block(
+    course: Course, member: Member, state: State, number: Any, start: Any, end: Any
+) -> tuple[State, Nodes]:
     """The next block or step of a member."""
     if isinstance(course.time, Stepping):
-        return training_step(course.time, member, state, end, course.keep)
+        return training_step(course.time, member, state, number, start, end, course.keep)
     return flow_block(member, state, start, end - start, course.time.rule, course.keep)
 
 
@@ -114,7 +116,7 @@ def advance(
         def turn_page(carry):
             now, pages = carry
             k = now.done
-            state, nodes = one_block(course, member, now.states, edges[k], edges[k + 1])
+            state, nodes = one_block(course, member, now.states, k, edges[k], edges[k + 1])
             pages = jax.tree.map(partial(put, k), pages, nodes)
             sizes = jnp.stack([nodes.curves[-1, 0], nodes.curves[-1, 2]])
             first: Any = jnp.where(k == 0, sizes, now.first)

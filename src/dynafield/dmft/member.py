@@ -30,7 +30,6 @@ class Numbers(NamedTuple):
     faint: Float[Any, ""]
     settled: Float[Any, ""]
     floor: Float[Any, ""]
-    step: Float[Any, ""]
     inertia: Float[Any, ""]
     fraction: Float[Any, ""]
 

@@ -68,11 +68,9 @@ class Equations:
         return 1.0 if self.trainer is None else self.trainer.fraction
 
     @property
-    def numbers(self) -> tuple[float, float, float]:
-        """Step, momentum and batch fraction."""
-        if self.trainer is None:
-            return 0.0, 0.0, 1.0
-        return self.trainer.step, self.trainer.inertia, self.trainer.fraction
+    def inertia(self) -> float:
+        """What a step keeps of the velocity before."""
+        return 0.0 if self.trainer is None else self.trainer.inertia
 
 
 class Turns(NamedTuple):
@@ -206,9 +204,8 @@ def one_member(
     weight, target = sample.weight, sample.target
     theta = np.asarray(model.start.rows(sample.normals[:own].T, target), float).reshape(len(target), -1).T
     amplitude = problem.delta**-0.5
-    step, inertia, fraction = equations.numbers
     accuracy = (plan.epsilons[replica], plan.faint, plan.settled, plan.floor)
-    values = (problem.delta, *accuracy, step, inertia, fraction)
+    values = (problem.delta, *accuracy, equations.inertia, equations.fraction)
     numbers = Numbers(*(np.asarray(x, float) for x in values))
     side = Sampled(weight, target, np.asarray(amplitude), affine.rest)
     row = CoordinateRow(bare(model), affine.slope, affine.to_teacher)

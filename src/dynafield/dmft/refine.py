@@ -292,8 +292,8 @@ def explained(order: Order, known: Ensemble) -> SolveError:
     t, steps = known.edges[-1], order.time.rule is None
     if known.health == DIVERGING and steps:
         number = len(known.edges)
-        step = float(order.edges[1]) if order.edges is not None else 0.0
-        return SolveError(f"training blew up in step {number} (t={number * step:.6g}): take a smaller step")
+        t = order.edges[number] if order.edges is not None else t
+        return SolveError(f"training blew up in step {number} (t={t:.6g}): take a smaller step")
     if known.health == DIVERGING:
         return SolveError(f"the flow could not be followed beyond t={t:.6g}: it blows up there")
     end = known.planned[len(known.edges)] if len(known.planned) > len(known.edges) else t

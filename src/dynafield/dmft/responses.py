@@ -142,7 +142,6 @@ class Follower:
         small = plan._replace(points=points, seeds=(97,), epsilons=(0.0,), room=wide)
         ready = prepared(equations, [problem], small, room(len(edges)), [(0, 0)])
         member, state = jax.tree.map(lambda x: x[0], (ready.members, ready.states))
-        self.numbers = equations.numbers
         states = state.coordinates.state.shape[0]
         self.coordinates = Side(member.coordinate, member.coordinates, state.coordinates, size, False, states)
         self.data = None
@@ -159,7 +158,7 @@ class Follower:
         for k in range(len(self.edges) - 1):
             page = jax.tree.map(lambda x, k=k: x[k], pages)
             if isinstance(self.equations.time, Stepping):
-                self.step(float(self.edges[k + 1]))
+                self.step(float(self.edges[k + 1] - self.edges[k]))
                 self.explicit(page, float(self.edges[k + 1]))
             else:
                 self.block(page, float(self.edges[k]), float(self.edges[k + 1]))
@@ -299,16 +298,16 @@ class Follower:
         data.past[here] = np.einsum("ckn,kns->cns", slope, moved, optimize=True)
         self.R_ell[here] = data.mean(data.past[here])
 
-    def step(self, t: float) -> None:
+    def step(self, size: float) -> None:
         """A step of discrete training, and its derivative."""
-        side, (step, inertia, _) = self.coordinates, self.numbers
-        rule: Any = self.equations.time
+        side, rule, inertia = self.coordinates, self.equations.time, self.equations.inertia
+        assert isinstance(rule, Stepping)
         rate, by_drive, by_state = self.rates
         rows = side.row.states
         moved = np.einsum("kcn,cns->kns", by_drive, self.shift, optimize=True)
         moved += np.einsum("kln,lns->kns", by_state, side.tangent[:rows], optimize=True)
-        side.tangent = np.asarray(rule.after(side.tangent, moved, step, inertia))
-        side.state = np.asarray(rule.after(side.state, rate, step, inertia))
+        side.tangent = np.asarray(rule.after(side.tangent, moved, size, inertia))
+        side.state = np.asarray(rule.after(side.state, rate, size, inertia))
 
 
 @jax.jit

@@ -70,7 +70,7 @@ class Stepping(TimeRule):
     """Steps of discrete training."""
 
     heavy: bool
-    batches: bool
+    looks_ahead: bool
     part = "steps"
     stages = 1
 
@@ -82,7 +82,7 @@ class Stepping(TimeRule):
     @classmethod
     def of(cls, trainer: Steps) -> "Stepping":
         """How a trainer cuts time."""
-        return cls(trainer.inertia > 0, trainer.fraction < 1)
+        return cls(trainer.inertia > 0, trainer.looks_ahead)
 
     def nodes(self, edges: Float[np.ndarray, " b"]) -> Float[np.ndarray, " t"]:
         """The times of the steps."""
@@ -93,13 +93,14 @@ class Stepping(TimeRule):
         return t / t_max
 
     def begun(self, theta: Float[np.ndarray, "k n"]) -> Float[np.ndarray, "m n"]:
-        """State of the trainer at rest: θ, and its last move if that matters."""
+        """State of the trainer at rest: θ, and its velocity if that matters."""
         return np.concatenate([theta, np.zeros_like(theta)]) if self.heavy else theta
 
     def after(self, state: Any, rate: Any, step: Any, inertia: Any) -> Any:
         """The state after a step [eq:steps, eq:heavy_ball]."""
         if not self.heavy:
             return state + step * rate
-        theta, move = jnp.split(state, 2)
-        move = inertia * move + step * rate
-        return jnp.concatenate([theta + move, move])
+        theta, velocity = jnp.split(state, 2)
+        velocity = inertia * velocity + rate
+        move = inertia * velocity + rate if self.looks_ahead else velocity
+        return jnp.concatenate([theta + step * move, velocity])

@@ -137,7 +137,8 @@ def checked(
     if grid is not None:
         edges = checked_grid(grid, end, min(one.model.longest_block() for one in problems))
     if discrete:
-        edges = trainer.step * np.arange(int(trainer.number("t_max", np.array([end]))[0]) + 1)
+        trainer.number("t_max", np.array([end]))
+        edges = trainer.times(end)
     whole = integer("seed", seed, 0)
     equations = equations_of(task, problems[0].model, trainer)
     return Order(

@@ -121,7 +121,9 @@ class SolvedRecord(TimedRecord):
         """Tolerances, sizes, seed and status."""
         names = ("t_max", "tol", "points", "replicas", "seed", "status")
         relative = {"rtol": self.rtol} if self.rtol else {}
-        return {name: getattr(self, name) for name in names} | relative | trainer_facts(self.trainer)
+        return (
+            {name: getattr(self, name) for name in names} | relative | trainer_facts(self.trainer, self.t_max)
+        )
 
     @classmethod
     def settings(cls, data: xr.Dataset) -> dict[str, Any]:

@@ -14,7 +14,7 @@ __all__ = ["training_step"]
 
 
 def explicit_node(
-    member: Member, state: State, theta: Float[Array, "m n"], t: Any, keep: int
+    member: Member, state: State, theta: Float[Array, "m n"], number: Any, t: Any, keep: int
 ) -> tuple[State, Nodes]:
     """A node whose states are known before its drive: the next state, and what is known."""
     rows, side, row = state.coordinates, member.coordinates, member.coordinate
@@ -36,7 +36,7 @@ def explicit_node(
         batch, more = batched(member, state.batch, output, F_ell)
         drive = drive if more is None else drive + more
     else:
-        data, f, S_ell, answered = answering(member, state, done, S, times, fine, t)
+        data, f, S_ell, answered = answering(member, state, done, S, times, fine, number)
         F_ell, crowded = answered.F, done.crowded | answered.crowded
         rows = rows._replace(normals=reordered(rows.normals, state.data.count, answered.order, 0))
         drive = side.amplitude * (F_ell @ rows.normals) + S_ell @ rows.basis
@@ -73,7 +73,7 @@ def batched(
 
 
 def answering(
-    member: Member, state: State, own: Committed, S: Array, times: Array, fine: Any, t: Any
+    member: Member, state: State, own: Committed, S: Array, times: Array, fine: Any, number: Any
 ) -> tuple[Rows, Array, Array, Committed]:
     """The data's side of a node whose outputs w are known."""
     datum, side, rows = member.datum, member.data, state.data
@@ -82,32 +82,31 @@ def answering(
     assert rows is not None
     rows = rows._replace(normals=reordered(rows.normals, state.coordinates.count, own.order, 0))
     f = drive_of(rows, side, Kernels(own.F, S, S))
-    ell = outputs_of(datum, f[None], side.facts, times)[0] * gain(member, rows, t)
+    ell = outputs_of(datum, f[None], side.facts, times)[0] * gain(member, rows, number)
     _, S_ell, _ = projected(rows, side, ell, own.rows.count)
     size = jnp.sqrt(jnp.max(ell**2 @ side.weight))
     done = committed(rows, side, f, ell, fine * jnp.maximum(state.sizes[1], size))
     return done.rows._replace(S=S_ell), f, S_ell, done
 
 
-def gain(member: Member, rows: Rows, t: Any) -> Any:
+def gain(member: Member, rows: Rows, number: Any) -> Any:
     """Weights of the data in a step: a fresh share of them, each by its inverse [eq:batches]."""
     if member.key is None:
         return 1.0
     count, fraction = rows.state.shape[-1], member.numbers.fraction
-    number = jnp.round(t / member.numbers.step).astype(int)
     order = jax.random.permutation(jax.random.fold_in(member.key, number), count)
     return (order < fraction * count) / fraction
 
 
-def training_step(rule: Any, member: Member, state: State, t: Any, keep: int) -> tuple[State, Nodes]:
-    """The step that the last drive asks for, and the node after it at time t [eq:dmft_steps].
+def training_step(
+    rule: Any, member: Member, state: State, number: Any, start: Any, end: Any, keep: int
+) -> tuple[State, Nodes]:
+    """The step that the last drive asks for, and the node after it [eq:dmft_steps].
 
-    At t = 0 there is no step, and the node is the start.
+    Number 0 is no step, and the node is the start.
     """
     row, numbers, k = member.coordinate, member.numbers, member.coordinate.states
     before, facts = state.coordinates.state, member.coordinates.facts
-    rate = over_rows(lambda y, theta, fact: row.rate(y, theta, fact, t - numbers.step))(
-        state.drive, before[:k], facts
-    )
-    theta = jnp.where(t > 0, rule.after(before, rate, numbers.step, numbers.inertia), before)
-    return explicit_node(member, state, theta, t, keep)
+    rate = over_rows(lambda y, theta, fact: row.rate(y, theta, fact, start))(state.drive, before[:k], facts)
+    theta = jnp.where(number > 0, rule.after(before, rate, end - start, numbers.inertia), before)
+    return explicit_node(member, state, theta, number, end, keep)

@@ -111,7 +111,7 @@ def read_trainer(
             raise InputError(f"{given} needs a step: give one as well")
         return GradientFlow(tol)
     if momentum is not None and batch is not None:
-        raise InputError("momentum and batch_fraction must not be given together: no trainer has both")
+        return GradientDescent(step, momentum, batch_fraction=batch)
     if momentum is not None:
         return HeavyBall(step, momentum)
     return GradientDescent(step) if batch is None else SGD(step, batch)

@@ -1,13 +1,14 @@
 """How a network is trained."""
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from dynafield.errors import InputError
-from dynafield.problem.checks import one_real
+from dynafield.problem.checks import one_real, real_vector
 from dynafield.problem.model import Model
 from dynafield.problem.task import Task
 
@@ -26,6 +27,12 @@ __all__ = [
 
 DIVERGED = 1e12
 """Training with a squared residual this many times the first one has diverged."""
+CLOSE = 1e-9
+"""Times that differ by so little, relatively, are the same."""
+LOOK = 1024
+"""Steps of a schedule that are looked at first."""
+MOST_STEPS = 10_000_000
+"""Steps that a schedule may take."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,17 +49,35 @@ class GradientFlow:
         one_real("tol", self.tol, lambda x: (x >= 1e-12) & (x <= 1e-2), "one number from 1e-12 to 1e-2")
 
 
-@dataclasses.dataclass(frozen=True)
-class Steps:
-    """Training in steps; time is their number times `step`.
+Step = float | tuple[float, ...] | Callable[[Any], Any]
+"""Size of a step: one number, or a schedule, that is an array or a function of the number of steps taken."""
 
-    Every discrete trainer is described by step, momentum and batch fraction: 0 and 1 where it has none.
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Steps:
+    """Training in steps; time is the sum of their sizes.
+
+    Every discrete trainer is described by its steps, momentum and batch fraction: 0 and 1 where it has none.
     """
 
-    step: float
+    step: Any
 
     def __post_init__(self):
-        one_real("step", self.step, lambda x: x > 0, "one finite number > 0")
+        if callable(self.step):
+            return
+        allowed = lambda x: (x > 0) & np.isfinite(x)  # noqa: E731
+        if np.ndim(self.step) == 0:
+            one_real("step", self.step, allowed, "one finite number > 0, an array of them, or a function")
+        else:
+            sizes = real_vector("step", self.step, allowed, "finite numbers > 0")
+            object.__setattr__(self, "step", tuple(sizes.tolist()))
+
+    def __repr__(self):
+        told = [f"step={described(self.step)}"]
+        for field in dataclasses.fields(self)[1:]:
+            value = getattr(self, field.name)
+            told += [] if value == field.default else [f"{field.name}={value!r}"]
+        return f"{type(self).__name__}({', '.join(told)})"
 
     @property
     def inertia(self) -> float:
@@ -60,55 +85,132 @@ class Steps:
         return 0.0
 
     @property
+    def looks_ahead(self) -> bool:
+        """Whether momentum acts on the step that makes it, too."""
+        return False
+
+    @property
     def fraction(self) -> float:
         """Share of the data that a step sees."""
         return 1.0
 
+    @property
+    def scheduled(self) -> bool:
+        """Whether steps are not all of one size."""
+        return not isinstance(self.step, float | int | np.number)
+
+    def sizes(self, count: int) -> Float[np.ndarray, " k"]:
+        """Sizes of the first `count` steps; fewer where an array has no more."""
+        if callable(self.step):
+            return values_of(self.step, count)
+        return np.array(self.step[:count]) if self.scheduled else np.full(count, float(self.step))
+
+    def times(self, end: float) -> Float[np.ndarray, " k"]:
+        """0 and the times after all steps up to the one that reaches `end`; fewer where an array has no
+        more."""
+        if not self.scheduled:
+            return self.step * np.arange(int(np.ceil(end / self.step - 1e-9)) + 1)
+        count = LOOK
+        while True:
+            t = np.concatenate([[0.0], np.cumsum(self.sizes(count))])
+            if t[-1] >= end * (1 - CLOSE) or len(t) <= count:
+                return t[: int(np.searchsorted(t, end * (1 - CLOSE))) + 1]
+            if count > MOST_STEPS:
+                raise InputError(f"step must reach t={end:g} in {count} steps, reached {t[-1]:g}")
+            count *= 4
+
     def number(self, name: str, t: Float[np.ndarray, " k"]) -> Int[np.ndarray, " k"]:
-        """Numbers of steps to the times `t`, or InputError unless every one is a multiple of the step."""
-        count = np.round(t / self.step)
-        off = np.abs(t - count * self.step) > 1e-9 * np.maximum(t, self.step)
+        """Numbers of steps to the times `t`, or InputError unless every one is a time after some step."""
+        known = self.times(float(np.max(t, initial=0.0))) if self.scheduled else None
+        count = np.round(t / self.step).astype(int) if known is None else nearest(known, t)
+        reached = count * self.step if known is None else known[count]
+        least = self.step if known is None else known[1]
+        off = np.abs(t - reached) > CLOSE * np.maximum(t, least)
         if off.any():
-            low = np.floor(t[off][0] / self.step)
+            wrong = t[off][0]
+            if known is None:
+                low = np.floor(wrong / self.step)
+                near = low * self.step, (low + 1) * self.step
+                what = f"a multiple of the step {self.step:g}"
+            else:
+                k = int(np.clip(np.searchsorted(known, wrong), 1, len(known) - 1))
+                near, what = known[k - 1 : k + 1], "a sum of the first steps"
+                if wrong > known[-1]:
+                    raise InputError(
+                        f"{name} must be at most {known[-1]:g}, where the steps end, got {wrong:g}"
+                    )
             raise InputError(
-                f"{name} must be a multiple of the step {self.step:g}, got {t[off][0]:.17g}: "
-                f"{low * self.step:g} and {(low + 1) * self.step:g} are near"
+                f"{name} must be {what}, got {wrong:.17g}: {near[0]:.12g} and {near[1]:.12g} are near"
             )
-        return count.astype(int)
+        return count
+
+    def rounded(self, t: Float[np.ndarray, " k"]) -> Float[np.ndarray, " m"]:
+        """The times after steps that are nearest to some, each once."""
+        if not self.scheduled:
+            return np.unique(np.round(t / self.step)) * self.step
+        known = self.times(float(np.max(t)))
+        return known[np.unique(nearest(known, t))]
 
 
-@dataclasses.dataclass(frozen=True)
+def values_of(schedule: Callable[[Any], Any], count: int) -> Float[np.ndarray, " k"]:
+    """A schedule at 0, 1, … count - 1, all at once where it can."""
+    numbers = np.arange(count)
+    try:
+        found = np.asarray(schedule(numbers), float)
+    except (TypeError, ValueError):
+        found = np.zeros(())
+    if found.shape != numbers.shape:
+        found = np.array([float(schedule(k)) for k in range(count)])
+    if not np.all(np.isfinite(found) & (found > 0)):
+        bad = int(np.argmin(np.isfinite(found) & (found > 0)))
+        raise InputError(f"step must be finite and > 0 at every step, got {found[bad]:g} at number {bad}")
+    return found
+
+
+def nearest(known: Float[np.ndarray, " m"], t: Float[np.ndarray, " k"]) -> Int[np.ndarray, " k"]:
+    """Places of the nearest numbers of an increasing sequence."""
+    above = np.clip(np.searchsorted(known, t), 1, len(known) - 1)
+    return above - (t - known[above - 1] < known[above] - t)
+
+
+def described(step: Step) -> str:
+    """The size of steps in a few words."""
+    if callable(step):
+        return getattr(step, "__name__", type(step).__name__)
+    if isinstance(step, tuple):
+        return f"<{len(step)} from {step[0]:g} to {step[-1]:g}>"
+    return repr(step)
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
 class GradientDescent(Steps):
-    r"""Steps \((u, v) \leftarrow (u, v) - \mathrm{step}\cdot\tfrac d2 \nabla L\) [eq:steps]."""
+    r"""Steps \((u, v) \leftarrow (u, v) - \mathrm{step}\cdot\tfrac d2 \nabla L\) [eq:steps].
 
+    `step` is a number, an array, or a function of the number of steps taken before; time is the sum of all
+    steps. With `momentum` β the velocity \(m \leftarrow \beta m + r\) takes the place of the gradient's
+    r, with `nesterov` \(\beta m + r\) after that [eq:heavy_ball]. With `batch_fraction` below 1 every step
+    sees a fresh random share of the data [eq:batches].
+    """
 
-@dataclasses.dataclass(frozen=True)
-class HeavyBall(Steps):
-    r"""Gradient descent that keeps the share `momentum` of its last move [eq:heavy_ball]."""
-
-    momentum: float
+    momentum: float = 0.0
+    nesterov: bool = False
+    batch_fraction: float = 1.0
 
     def __post_init__(self):
         super().__post_init__()
-        allowed = "one number in [0, 1)"
-        one_real("momentum", self.momentum, lambda x: (x >= 0) & (x < 1), allowed)
+        one_real("momentum", self.momentum, lambda x: (x >= 0) & (x < 1), "one number in [0, 1)")
+        allowed = "one number in (0, 1]"
+        one_real("batch_fraction", self.batch_fraction, lambda x: (x > 0) & (x <= 1), allowed)
 
     @property
     def inertia(self) -> float:
         """What a step keeps of the one before."""
         return self.momentum
 
-
-@dataclasses.dataclass(frozen=True)
-class SGD(Steps):
-    """Gradient descent on a fresh random share `batch_fraction` of the data in every step [eq:batches]."""
-
-    batch_fraction: float
-
-    def __post_init__(self):
-        super().__post_init__()
-        allowed = "one number in (0, 1]"
-        one_real("batch_fraction", self.batch_fraction, lambda x: (x > 0) & (x <= 1), allowed)
+    @property
+    def looks_ahead(self) -> bool:
+        """Whether momentum acts on the step that makes it, too."""
+        return self.nesterov
 
     @property
     def fraction(self) -> float:
@@ -116,7 +218,21 @@ class SGD(Steps):
         return self.batch_fraction
 
 
-Trainer = GradientFlow | GradientDescent | HeavyBall | SGD
+class HeavyBall(GradientDescent):
+    """Gradient descent that keeps the share `momentum` of its velocity [eq:heavy_ball]."""
+
+    def __init__(self, step: Any, momentum: float):
+        super().__init__(step, momentum)
+
+
+class SGD(GradientDescent):
+    """Gradient descent on a fresh random share `batch_fraction` of the data in every step [eq:batches]."""
+
+    def __init__(self, step: Any, batch_fraction: float):
+        super().__init__(step, batch_fraction=batch_fraction)
+
+
+Trainer = GradientFlow | GradientDescent
 
 
 def check_training(task: Any, net: Any, trainer: Any) -> None:
@@ -128,19 +244,36 @@ def check_training(task: Any, net: Any, trainer: Any) -> None:
         )
     if not isinstance(trainer, Trainer):
         raise InputError(
-            "trainer must be GradientFlow(), GradientDescent(step), HeavyBall(step, momentum) or "
-            f"SGD(step, batch_fraction), got {trainer!r}"
+            "trainer must be GradientFlow(), GradientDescent(step, momentum, nesterov, batch_fraction), "
+            f"HeavyBall(step, momentum) or SGD(step, batch_fraction), got {trainer!r}"
         )
 
 
-def trainer_facts(trainer: Trainer) -> dict[str, Any]:
-    """A trainer as attributes of a file."""
-    return {"trainer": type(trainer).__name__} | {
-        f"trainer_{k}": v for k, v in dataclasses.asdict(trainer).items()
-    }
+def trainer_facts(trainer: Trainer, end: float) -> dict[str, Any]:
+    """A trainer as attributes of a file: what differs from the defaults; a schedule as its steps to `end`."""
+    facts: dict[str, Any] = {"trainer": type(trainer).__name__}
+    for field in dataclasses.fields(trainer):
+        value = getattr(trainer, field.name)
+        if field.name == "step" and isinstance(trainer, Steps) and trainer.scheduled:
+            value = trainer.sizes(len(trainer.times(end)) - 1)
+        if (
+            field.default is dataclasses.MISSING
+            or isinstance(trainer, GradientFlow)
+            or value != field.default
+        ):
+            facts[f"trainer_{field.name}"] = int(value) if isinstance(value, bool) else value
+    return facts
 
 
 def trainer_of(facts: dict[str, Any]) -> Trainer:
     """The trainer that `trainer_facts` described; KeyError for one that is not known."""
     kind = {one.__name__: one for one in (GradientFlow, GradientDescent, HeavyBall, SGD)}[facts["trainer"]]
-    return kind(**{f.name: float(facts[f"trainer_{f.name}"]) for f in dataclasses.fields(kind)})
+    known = {name.removeprefix("trainer_"): value for name, value in facts.items() if "trainer_" in name}
+    return kind(**{name: read_fact(name, value) for name, value in known.items()})
+
+
+def read_fact(name: str, value: Any) -> Any:
+    """A number of a file: a schedule has several, and one is yes or no."""
+    if name == "nesterov":
+        return bool(value)
+    return float(value) if np.ndim(value) == 0 else np.asarray(value, float)

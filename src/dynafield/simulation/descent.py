@@ -30,10 +30,10 @@ def descend(
     Mini-batches are rows of `data`, drawn by `rng`. `report` is told after every step how much is
     done. Returns the networks that diverged, each with the step at which it did.
     """
-    depth, step = net.depth, trainer.step
+    depth, sizes = net.depth, trainer.sizes(int(stops[-1]))
     rows, diverged, following = np.arange(len(u)), {}, 0
     state = np.stack([u, v, np.zeros_like(u), np.zeros_like(v)])
-    decay = 0.5 * step * lam[:, None]
+    decay = 0.5 * lam[:, None]
     n = len(data.y)
     seen = max(1, round(trainer.fraction * n))
 
@@ -55,15 +55,18 @@ def descend(
                 state, u_slope, v_slope = state[:, good], u_slope[good], v_slope[good]
             if not len(rows):
                 break
-            u, v, u_move, v_move = state
+            u, v, u_speed, v_speed = state
             if taken == stops[following]:
                 squares = np.concatenate([u**2, v**2], axis=1)
                 for k, row in enumerate(rows.tolist()):
                     observe(row, np.array([following]), w[[k]], squares[[k]])
                 following += 1
             report(taken / max(1, int(stops[-1])))
-            g = gap @ X * (0.5 * step / delta * n / seen)
-            u_move = trainer.inertia * u_move - u_slope * g - decay * u
-            v_move = trainer.inertia * v_move + v_slope * g - decay * v
-            state = np.stack([u + u_move, v + v_move, u_move, v_move])
+            if taken == stops[-1]:
+                break
+            g = gap @ X * (0.5 / delta * n / seen)
+            rates = np.stack([-u_slope * g - decay * u, v_slope * g - decay * v])
+            speeds = trainer.inertia * np.stack([u_speed, v_speed]) + rates
+            moves = trainer.inertia * speeds + rates if trainer.looks_ahead else speeds
+            state = np.concatenate([state[:2] + sizes[taken] * moves, speeds])
     return diverged

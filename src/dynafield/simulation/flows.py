@@ -13,7 +13,7 @@ from jaxtyping import Float
 from dynafield.numerics.normals import normals_of, sobol, whitened
 from dynafield.problem.model import MEASURES, Datum, Model, bare
 from dynafield.problem.task import Task
-from dynafield.problem.trainers import DIVERGED, SGD, GradientFlow, Steps, Trainer
+from dynafield.problem.trainers import DIVERGED, GradientFlow, Steps, Trainer
 from dynafield.simulation.inputs import InputLaw
 from dynafield.simulation.targets import Draw
 
@@ -88,10 +88,10 @@ def train_flow(plan: FlowPlan, seed: int, run: int, report: Callable[[float], No
 
 
 class Moving(NamedTuple):
-    """State of a run: θ, its last move, and the time at which it failed (0: not)."""
+    """State of a run: θ, its velocity, and the time at which it failed (0: not)."""
 
     theta: Any
-    move: Any
+    velocity: Any
     failed: Any
 
 
@@ -138,9 +138,11 @@ def advance(
         theta, sound = integrate(bare(plan.net), data, state.theta, start, end, trainer.tol)
         return state._replace(theta=theta), bool(sound)
     steps = trainer.number("t_eval", np.array([start, end]))
-    batch = max(1, round(trainer.fraction * plan.n)) if isinstance(trainer, SGD) else plan.n
-    constants = jnp.array([trainer.step, trainer.inertia, DIVERGED * first])
-    state = descend(bare(plan.net), batch, data, state, constants, int(steps[0]), int(steps[1]), key)
+    batch = max(1, round(trainer.fraction * plan.n)) if trainer.fraction < 1 else plan.n
+    after = trainer.times(plan.end)
+    after = np.pad(after, (0, 2 ** int(np.ceil(np.log2(len(after)))) - len(after)), mode="edge")  # few shapes
+    constants = jnp.array([trainer.inertia, float(trainer.looks_ahead), DIVERGED * first])
+    state = descend(bare(plan.net), batch, data, state, constants, after, int(steps[0]), int(steps[1]), key)
     return state, bool(state.failed == 0)
 
 
@@ -168,23 +170,27 @@ def integrate(flow: Model, data: Finite, theta: Any, start: Any, end: Any, tol: 
 
 @partial(jax.jit, static_argnums=1)
 def descend(
-    flow: Model, batch: int, data: Finite, state: Moving, constants: Any, start: Any, end: Any, key: Any
-) -> Moving:
-    """Steps number start + 1 to end; after a failure none."""
+    flow: Model, batch: int, data: Finite, state: Moving, constants: Any, after: Any, start: Any, end: Any,
+    key: Any,
+) -> Moving:  # fmt: skip
+    """Steps number start + 1 to end; after a failure none. Times are those after each step, 0 first."""
     n = len(data.X)
-    step, inertia, largest = constants
+    inertia, ahead, largest = constants
 
     def take_step(k, state):
         weight = None
         if batch < n:
             order = jax.random.permutation(jax.random.fold_in(key, k), n)
             weight = jnp.zeros(n).at[order[:batch]].set(n / batch)
-        move = step * speed(flow, data, state.theta, k * step, weight) + inertia * state.move
-        theta = state.theta + move
-        size = scale(flow, data, theta, (k + 1) * step)
+        rate = speed(flow, data, state.theta, after[k], weight)
+        velocity = inertia * state.velocity + rate
+        move = jnp.where(ahead > 0, inertia * velocity + rate, velocity)
+        theta = state.theta + (after[k + 1] - after[k]) * move
+        size = scale(flow, data, theta, after[k + 1])
         fine = (state.failed == 0) & jnp.isfinite(size) & (size < largest)
-        failed = jnp.where(fine | (state.failed > 0), state.failed, (k + 1) * step)
-        return Moving(jnp.where(fine, theta, state.theta), jnp.where(fine, move, state.move), failed)
+        failed = jnp.where(fine | (state.failed > 0), state.failed, after[k + 1])
+        kept = jnp.where(fine, velocity, state.velocity)
+        return Moving(jnp.where(fine, theta, state.theta), kept, failed)
 
     return jax.lax.fori_loop(start, end, take_step, state)
 

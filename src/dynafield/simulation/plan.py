@@ -97,14 +97,13 @@ def check_unused(start: Any, coordinates: Any, residuals: Any, weights: Any) -> 
 
 
 def read_times(t_max: Any, t_eval: Any, trainer: Trainer) -> tuple[np.ndarray, float]:
-    """The times at which curves are kept, increasing, multiples of the step of a discrete trainer."""
+    """The times at which curves are kept, increasing; of a discrete trainer those after a step."""
     end = one_real("t_max", t_max, lambda x: x > 0, "one finite number > 0")
-    step = trainer.step if isinstance(trainer, Steps) else None
     if isinstance(trainer, Steps):
         trainer.number("t_max", np.array([end]))
     if t_eval is None:
         t = np.concatenate([[0.0], end * np.logspace(-DECADES, 0, TIMES)])
-        return (t if step is None else np.unique(np.round(t / step)) * step), end
+        return (trainer.rounded(t) if isinstance(trainer, Steps) else t), end
     t = np.array(real_vector("t_eval", t_eval, lambda x: x >= 0, "times ≥ 0, increasing"))
     if np.any(np.diff(t) <= 0):
         bad = int(np.argmax(np.diff(t) <= 0))

@@ -77,7 +77,7 @@ class RunsRecord(TimedRecord):
     def facts(self) -> dict[str, Any]:
         """Trainer, inputs, targets, sizes and seed."""
         names = ("inputs", "targets", "start", "n", "seed", "asked")
-        return trainer_facts(self.trainer) | {k: getattr(self, k) for k in names}
+        return trainer_facts(self.trainer, float(self.t[-1])) | {k: getattr(self, k) for k in names}
 
     @classmethod
     def settings(cls, data: xr.Dataset) -> dict[str, Any]:

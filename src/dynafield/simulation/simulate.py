@@ -14,7 +14,7 @@ from dynafield.problem.checks import integer
 from dynafield.problem.model import MEASURES, Model
 from dynafield.problem.networks import DiagonalNetwork, Network
 from dynafield.problem.task import Task
-from dynafield.problem.trainers import SGD, GradientFlow, Steps, Trainer
+from dynafield.problem.trainers import GradientFlow, Steps, Trainer
 from dynafield.progress import Progress, Wanted
 from dynafield.records.problems import described, parameters
 from dynafield.simulation.data import Data, Reduced, reduce_rows
@@ -56,9 +56,9 @@ def simulate(
     Arrays of α and λ are trained together, on the same data for each seed; δ and σ are one
     number each. Curves are kept at `t_eval` (0 and 100 times up to `t_max` by default), the
     weights at `t_max`, so that memory does not grow with the number of steps. `trainer` is
-    `GradientFlow()`, `GradientDescent(step)`, `HeavyBall(step, momentum)` or
-    `SGD(step, batch_fraction)`; `inputs` is "gaussian", "binary", "uniform",
-    a function of (rng, n, d) with entries of mean 0 and variance 1/d, or a matrix; `targets`
+    `GradientFlow()` or `GradientDescent(step, momentum, nesterov, batch_fraction)`;
+    `inputs` is "gaussian", "binary", "uniform", a function of (rng, n, d) with entries of mean 0
+    and variance 1/d, or a matrix; `targets`
     is "proportions" (every component of the prior in its exact share), "iid", or a vector;
     `start` is a pair of vectors u(0), v(0) in place of α. `coordinates` (a list of
     indices), `residuals` and `weights` ask for more than the errors. The result is a `Runs`; of a `Flow`
@@ -147,7 +147,7 @@ def train_networks(plan: Plan, seed: int, run: int, report: Callable[[float], No
         lazy = largest ** (2 * plan.net.depth - 2) > LAZY
         reduced = (
             Reduced(data.X, data.y, 0.0, None)
-            if isinstance(plan.trainer, SGD)
+            if isinstance(plan.trainer, Steps) and plan.trainer.fraction < 1
             else reduce_rows(data.X, data.y, lazy and isinstance(plan.trainer, GradientFlow))
         )
         seen = Observables(
@@ -182,7 +182,8 @@ def follow(
         return integrate(*arguments, plan.trainer.tol, times, seen.take, report)
     stops = plan.trainer.number("t_eval", times)
     diverged = descend(*arguments, plan.trainer, stops, seen.take, report, rng)
-    return {row: taken * plan.trainer.step for row, taken in diverged.items()}
+    after = plan.trainer.times(float(times[-1]))
+    return {row: float(after[taken]) for row, taken in diverged.items()}
 
 
 def streams(seed: int, run: int) -> list[np.random.Generator]:
@@ -282,10 +283,11 @@ def check_finished(runs: RunsRecord) -> None:
     share = f"{len(bad)} of {np.size(runs.stopped_at)} networks so far"
     where = f"at {which or described(runs.net)}, run {runs.run[run]} ({share})"
     if isinstance(runs.trainer, Steps):
-        step = runs.trainer.step
+        number = int(runs.trainer.number("t", np.array([t]))[0])
+        size = runs.trainer.sizes(number)[-1]
         raise SolveError(
-            f"gradient descent diverged in step {round(t / step)} (t={t:g}) {where}: "
-            f"take a step smaller than {step:g}, or throw=False to keep the rest"
+            f"gradient descent diverged in step {number} (t={t:g}) {where}: "
+            f"take a step smaller than {size:g}, or throw=False to keep the rest"
         )
     raise SolveError(
         f"gradient flow could not be followed beyond t={t:.6g} {where}: "
