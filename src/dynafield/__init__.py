@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         ridge_flow,
     )
     from dynafield.problem.networks import DiagonalNetwork, Network, TruncatedDiagonalNetwork
+    from dynafield.problem.optimizers import Optax
     from dynafield.problem.priors import (
         Bernoulli,
         Components,
@@ -93,6 +94,7 @@ __all__ = [
     "Minimizer",
     "Model",
     "Network",
+    "Optax",
     "Phases",
     "Prior",
     "RegimeMap",
@@ -169,6 +171,7 @@ HOMES = {
         "Prior",
     ),
     "dynafield.problem.task": ("Task",),
+    "dynafield.problem.optimizers": ("Optax",),
     "dynafield.problem.trainers": ("GradientDescent", "GradientFlow", "HeavyBall", "SGD"),
     "dynafield.regressor.estimator": ("DiagonalNetworkRegressor",),
     "dynafield.simulation.flow_runs": ("FlowRuns",),

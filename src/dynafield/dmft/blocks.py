@@ -181,7 +181,7 @@ def kept_block(
     S_w = last.own.H + T @ F_ell
     rows = rows._replace(S=S_w[-c:])
     sizes = jnp.maximum(state.sizes, jnp.stack([rms(done.F), rms(F_ell)]))
-    after = State(rows, data, F_ell[-c:], S_ell[-c:], T_ell, sizes, None, None)
+    after = State(rows, data, F_ell[-c:], S_ell[-c:], T_ell, sizes, None, state.optimizer, None)
     curves, moments, theta, w, f = observed(
         member, after, last.states, last.outputs, last.f, done.F, F_ell, times, keep
     )

@@ -21,6 +21,7 @@ from dynafield.problem.coordinates import Deep, DeepLayers
 from dynafield.problem.jumps import jump_in
 from dynafield.problem.model import MEASURES, Datum, Model
 from dynafield.problem.networks import Network
+from dynafield.problem.optimizers import Optax
 from dynafield.problem.task import Task
 from dynafield.problem.trainers import Trainer
 
@@ -92,6 +93,8 @@ def deferred(order: Order, found: Solution, make: Any) -> dict[str, Deferred]:
         if count > MOST_ROWS:
             size = f"{count} x {count} entries"
             return f"has {size} at these times: two-time functions are made up to {MOST_ROWS}"
+        if kind == "response" and isinstance(order.equations.trainer, Optax):
+            return "is a mean of derivatives, which miss jumps, and optimizers of optax may have them"
         found = jump_in(order.problems[0].model) if kind == "response" and order.time.rule is None else None
         if found is None:
             return None

@@ -64,8 +64,8 @@ class State(NamedTuple):
     """A member at the last node.
 
     `F`, `S` are those of the data at that node, `T` their response within the last block; `sizes` the largest
-    F so far of coordinates and data; `drive` moves the next step of discrete training; `batch` is what
-    mini-batches have added.
+    F so far of coordinates and data; `drive` moves the next step of discrete training, `optimizer` is what
+    the trainer remembers; `batch` is what mini-batches have added.
     """
 
     coordinates: Rows
@@ -75,6 +75,7 @@ class State(NamedTuple):
     T: Float[Any, "b b"]
     sizes: Float[Any, "2"]
     drive: Any
+    optimizer: Any
     batch: Any
 
 

@@ -63,6 +63,11 @@ class Equations:
         return float(np.sqrt(np.sum(weight * (mean**2 + std**2))))
 
     @property
+    def symmetric(self) -> bool:
+        """Whether training does not break the symmetry of odd models."""
+        return self.trainer is None or self.trainer.odd
+
+    @property
     def fraction(self) -> float:
         """Share of the data that a step sees."""
         return 1.0 if self.trainer is None else self.trainer.fraction
@@ -198,7 +203,7 @@ def one_member(
     seed = (plan.seed, plan.seeds[replica])
     own, size = model.start.normals, plan.room
     batches = equations.fraction < 1
-    fold = model.odd and equations.closed and own == 0
+    fold = model.odd and equations.closed and own == 0 and equations.symmetric
     white = steps + 1 if batches and equations.closed else 0
     sample = draw(strata(equations.components, plan.points), own + size + white, (*seed, 0), fold)
     weight, target = sample.weight, sample.target
@@ -209,9 +214,9 @@ def one_member(
     numbers = Numbers(*(np.asarray(x, float) for x in values))
     side = Sampled(weight, target, np.asarray(amplitude), affine.rest)
     row = CoordinateRow(bare(model), affine.slope, affine.to_teacher)
-    state = equations.time.begun(theta) if isinstance(equations.time, Stepping) else theta
+    remembered = equations.time.begun(theta) if isinstance(equations.time, Stepping) else ()
     normals = turned(sample.normals[own : own + size], turns.coordinates)
-    rows = at_rest(state, normals, c, size, size, affine.rest)
+    rows = at_rest(theta, normals, c, size, size, affine.rest)
     data = datum = None
     if not equations.closed:
         rho = equations.rho
@@ -232,7 +237,7 @@ def one_member(
     stages = equations.time.stages
     inner = np.eye(stages * c) if equations.closed else np.zeros((stages * c,) * 2)
     drive = np.zeros((c, len(target))) if isinstance(equations.time, Stepping) else None
-    state = State(rows, data and data[1], zeros, zeros, inner, first, drive, batch)
+    state = State(rows, data and data[1], zeros, zeros, inner, first, drive, remembered, batch)
     return member, state, sample, datum
 
 

@@ -99,6 +99,8 @@ class Side:
         self.amplitude = float(side.amplitude)
         self.past = np.zeros((size, n, size))  # outputs by shifts
         self.tangent = np.zeros((states, n, size))  # the state by shifts
+        self.memory: Any = ()  # of the optimizer
+        self.memory_tangent: Any = ()
         self.force: Any = None
 
     def known(self, noise: np.ndarray, memory: np.ndarray) -> np.ndarray:
@@ -144,6 +146,8 @@ class Follower:
         member, state = jax.tree.map(lambda x: x[0], (ready.members, ready.states))
         states = state.coordinates.state.shape[0]
         self.coordinates = Side(member.coordinate, member.coordinates, state.coordinates, size, False, states)
+        self.coordinates.memory = state.optimizer
+        self.coordinates.memory_tangent = jax.tree.map(lambda x: np.zeros((*x.shape, size)), state.optimizer)
         self.data = None
         if member.datum is not None:
             self.data = Side(member.datum, member.data, state.data, size, True, c)
@@ -171,7 +175,7 @@ class Follower:
         c = self.c
         known = side.known(noise[-size:], memory[-size:]).reshape(size // c, c, -1)
         inner = inner[-size:, -size:]
-        start = None if side.is_data else side.state[: side.row.states]
+        start = None if side.is_data else side.state
         arguments = (
             side.row,
             side.side,
@@ -258,12 +262,11 @@ class Follower:
     def explicit(self, page: Nodes, t: float) -> None:
         """A node whose state is known before its drive."""
         side, c, k = self.coordinates, self.c, self.place
-        here, rows = slice(k, k + c), self.coordinates.row.states
-        times = np.array([t])
+        here, times = slice(k, k + c), np.array([t])
         noise, memory, inner, own, make = kernels_for(page, True)
-        output, slope = (np.asarray(x)[0] for x in looked_at(side.row, side.side, side.state[:rows], times))
+        output, slope = (np.asarray(x)[0] for x in looked_at(side.row, side.side, side.state, times))
         side.grow(output, own, make)
-        derivative = np.einsum("ckn,kns->cns", slope, side.tangent[:rows], optimize=True)
+        derivative = np.einsum("ckn,kns->cns", slope, side.tangent, optimize=True)
         side.past[here] = derivative
         self.R_w[here] = side.mean(derivative)
         if self.data is None:
@@ -275,7 +278,7 @@ class Follower:
         drive = np.einsum("bp,pns->bns", self.R_ell[here][:, : k + c], side.past[: k + c], optimize=True)
         drive[:, :, here] += np.eye(c)[:, None]
         self.shift = drive
-        at = rates_at(side.row, side.side, side.force, side.state[:rows], t)
+        at = rates_at(side.row, side.side, side.force, side.state, t)
         self.rates = [np.asarray(x) for x in at]
         kappa = -np.einsum("ckn,kcn->n", slope, self.rates[1])
         self.moments.append(np.array([[kappa @ side.weight, kappa**2 @ side.weight]]))
@@ -303,11 +306,11 @@ class Follower:
         side, rule, inertia = self.coordinates, self.equations.time, self.equations.inertia
         assert isinstance(rule, Stepping)
         rate, by_drive, by_state = self.rates
-        rows = side.row.states
         moved = np.einsum("kcn,cns->kns", by_drive, self.shift, optimize=True)
-        moved += np.einsum("kln,lns->kns", by_state, side.tangent[:rows], optimize=True)
-        side.tangent = np.asarray(rule.after(side.tangent, moved, size, inertia))
-        side.state = np.asarray(rule.after(side.state, rate, size, inertia))
+        moved += np.einsum("kln,lns->kns", by_state, side.tangent, optimize=True)
+        moving, staying = (side.tangent, side.memory_tangent), (side.state, side.memory)
+        side.tangent, side.memory_tangent = rule.after(*moving, moved, size, inertia)
+        side.state, side.memory = rule.after(*staying, rate, size, inertia)
 
 
 @jax.jit

@@ -8,6 +8,7 @@ import abc
 import dataclasses
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
@@ -71,6 +72,7 @@ class Stepping(TimeRule):
 
     heavy: bool
     looks_ahead: bool
+    transformation: Any = None
     part = "steps"
     stages = 1
 
@@ -82,7 +84,7 @@ class Stepping(TimeRule):
     @classmethod
     def of(cls, trainer: Steps) -> "Stepping":
         """How a trainer cuts time."""
-        return cls(trainer.inertia > 0, trainer.looks_ahead)
+        return cls(trainer.inertia > 0, trainer.looks_ahead, trainer.transformation)
 
     def nodes(self, edges: Float[np.ndarray, " b"]) -> Float[np.ndarray, " t"]:
         """The times of the steps."""
@@ -92,15 +94,19 @@ class Stepping(TimeRule):
         """All steps are alike."""
         return t / t_max
 
-    def begun(self, theta: Float[np.ndarray, "k n"]) -> Float[np.ndarray, "m n"]:
-        """State of the trainer at rest: θ, and its velocity if that matters."""
-        return np.concatenate([theta, np.zeros_like(theta)]) if self.heavy else theta
+    def begun(self, theta: Float[np.ndarray, "k n"]) -> Any:
+        """What the optimizer remembers before the first step: nothing, a velocity, or what is its own."""
+        if self.transformation is not None:
+            return jax.tree.map(np.asarray, self.transformation.init(jnp.asarray(theta)))
+        return np.zeros_like(theta) if self.heavy else ()
 
-    def after(self, state: Any, rate: Any, step: Any, inertia: Any) -> Any:
-        """The state after a step [eq:steps, eq:heavy_ball]."""
+    def after(self, theta: Any, memory: Any, rate: Any, step: Any, inertia: Any) -> tuple[Any, Any]:
+        """θ and what the optimizer remembers after a step [eq:steps, eq:heavy_ball, eq:optimizers]."""
+        if self.transformation is not None:
+            update, memory = self.transformation.update(-rate, memory, theta)
+            return theta + update, memory
         if not self.heavy:
-            return state + step * rate
-        theta, velocity = jnp.split(state, 2)
-        velocity = inertia * velocity + rate
+            return theta + step * rate, memory
+        velocity = inertia * memory + rate
         move = inertia * velocity + rate if self.looks_ahead else velocity
-        return jnp.concatenate([theta + step * move, velocity])
+        return theta + step * move, velocity

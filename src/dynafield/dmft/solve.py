@@ -17,6 +17,7 @@ from dynafield.errors import InputError
 from dynafield.problem.checks import integer, one_real, real_vector, same_shape, untraced
 from dynafield.problem.jumps import check_smooth
 from dynafield.problem.model import Model, SquaredLoss, at_problem
+from dynafield.problem.optimizers import as_trainer
 from dynafield.problem.task import Task
 from dynafield.problem.trainers import GradientFlow, Steps, check_training
 from dynafield.progress import Progress, Wanted
@@ -63,6 +64,7 @@ def solve(
     back, if there is anything, and `status` says why it ended. So does Ctrl-C. `progress` shows a bar (None:
     on a terminal), or is called with the share done and words, and may raise KeyboardInterrupt to stop.
     """
+    trainer = as_trainer(trainer)
     order = checked(task, net, t_max, tol, rtol, trainer, paths, grid, seed, memory_gb, preview)
     make_room()
     with Progress("solving", 1.0, progress) as bar:

@@ -10,7 +10,8 @@ import xarray as xr
 from dynafield.errors import InputError
 from dynafield.numerics.dense import Dense
 from dynafield.problem.checks import index_of, one_real, real_vector
-from dynafield.problem.trainers import GradientFlow, Steps, Trainer, trainer_facts, trainer_of
+from dynafield.problem.text import trainer_facts, trainer_of
+from dynafield.problem.trainers import GradientFlow, Steps, Trainer
 from dynafield.records.record import quantity
 from dynafield.records.text import show
 from dynafield.records.timed import TimedRecord

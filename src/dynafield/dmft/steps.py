@@ -14,12 +14,12 @@ __all__ = ["training_step"]
 
 
 def explicit_node(
-    member: Member, state: State, theta: Float[Array, "m n"], number: Any, t: Any, keep: int
+    member: Member, state: State, theta: Float[Array, "k n"], number: Any, t: Any, keep: int
 ) -> tuple[State, Nodes]:
     """A node whose states are known before its drive: the next state, and what is known."""
     rows, side, row = state.coordinates, member.coordinates, member.coordinate
     times = jnp.asarray(t)[None]
-    output = outputs_of(row, theta[None, : row.states], side.facts, times)[0]
+    output = outputs_of(row, theta[None], side.facts, times)[0]
     size = jnp.sqrt(jnp.max(output**2 @ side.weight + jnp.sum(side.still**2, axis=1)))
     fine = member.numbers.epsilon * fineness(state, member.numbers.faint)
     least = fine * jnp.maximum(state.sizes[0], size)
@@ -42,7 +42,7 @@ def explicit_node(
         drive = side.amplitude * (F_ell @ rows.normals) + S_ell @ rows.basis
         T, batch, f, make = jnp.zeros((len(output),) * 2), state.batch, f[None], answered.make
     sizes = jnp.maximum(state.sizes, jnp.stack([rms(done.F), rms(F_ell)]))
-    after = State(rows, data, F_ell, S_ell, T, sizes, drive, batch)
+    after = State(rows, data, F_ell, S_ell, T, sizes, drive, state.optimizer, batch)
     curves, moments, kept, kept_w, kept_f = observed(
         member, after, theta[None], output[None], f, done.F, F_ell, times, keep
     )
@@ -105,8 +105,10 @@ def training_step(
 
     Number 0 is no step, and the node is the start.
     """
-    row, numbers, k = member.coordinate, member.numbers, member.coordinate.states
+    row, numbers = member.coordinate, member.numbers
     before, facts = state.coordinates.state, member.coordinates.facts
-    rate = over_rows(lambda y, theta, fact: row.rate(y, theta, fact, start))(state.drive, before[:k], facts)
-    theta = jnp.where(number > 0, rule.after(before, rate, end - start, numbers.inertia), before)
-    return explicit_node(member, state, theta, number, end, keep)
+    rate = over_rows(lambda y, theta, fact: row.rate(y, theta, fact, start))(state.drive, before, facts)
+    moved = rule.after(before, state.optimizer, rate, end - start, numbers.inertia)
+    stay = before, state.optimizer
+    theta, optimizer = jax.tree.map(lambda new, old: jnp.where(number > 0, new, old), moved, stay)
+    return explicit_node(member, state._replace(optimizer=optimizer), theta, number, end, keep)

@@ -1,5 +1,6 @@
 """Numbers, ranges, priors, models and trainers from what a command line or a file can hold."""
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -8,10 +9,11 @@ from dynafield.errors import InputError
 from dynafield.problem import models, priors
 from dynafield.problem.model import Model
 from dynafield.problem.networks import DiagonalNetwork, Network, TruncatedDiagonalNetwork
+from dynafield.problem.optimizers import Optax
 from dynafield.problem.priors import Prior
 from dynafield.problem.trainers import SGD, GradientDescent, GradientFlow, HeavyBall, Trainer
 
-__all__ = ["number", "numbers", "read_model", "read_prior", "read_trainer"]
+__all__ = ["number", "numbers", "read_model", "read_prior", "read_trainer", "trainer_facts", "trainer_of"]
 
 
 def number(name: str, text: str) -> float:
@@ -115,3 +117,37 @@ def read_trainer(
     if momentum is not None:
         return HeavyBall(step, momentum)
     return GradientDescent(step) if batch is None else SGD(step, batch)
+
+
+KINDS = (GradientFlow, GradientDescent, HeavyBall, SGD, Optax)
+"""Trainers that a file may name."""
+
+
+def trainer_facts(trainer: Any, end: float) -> dict[str, Any]:
+    """A trainer as attributes of a file: what differs from the defaults; a schedule as its steps to `end`."""
+    facts: dict[str, Any] = {"trainer": type(trainer).__name__}
+    always = isinstance(trainer, GradientFlow)
+    for field in (one for one in dataclasses.fields(trainer) if one.name != "tx"):
+        value = getattr(trainer, field.name)
+        if field.name == "step" and trainer.scheduled:
+            value = trainer.sizes(len(trainer.times(end)) - 1)
+        if always or field.default is dataclasses.MISSING or value != field.default:
+            facts[f"trainer_{field.name}"] = int(value) if isinstance(value, bool) else value
+    return facts
+
+
+def trainer_of(facts: dict[str, Any]) -> Trainer:
+    """The trainer that `trainer_facts` described; KeyError for one that is not known."""
+    kind = {one.__name__: one for one in KINDS}[facts["trainer"]]
+    known = {name.removeprefix("trainer_"): value for name, value in facts.items() if "trainer_" in name}
+    given = {name: read_fact(name, value) for name, value in known.items()}
+    return kind(**({"tx": None} if kind is Optax else {}), **given)
+
+
+def read_fact(name: str, value: Any) -> Any:
+    """A number of a file: a schedule has several, one is yes or no, and one is a name."""
+    if name == "nesterov":
+        return bool(value)
+    if name == "name":
+        return str(value)
+    return float(value) if np.ndim(value) == 0 else np.asarray(value, float)

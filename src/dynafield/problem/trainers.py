@@ -21,8 +21,6 @@ __all__ = [
     "Steps",
     "Trainer",
     "check_training",
-    "trainer_facts",
-    "trainer_of",
 ]
 
 DIVERGED = 1e12
@@ -53,7 +51,6 @@ Step = float | tuple[float, ...] | Callable[[Any], Any]
 """Size of a step: one number, or a schedule, that is an array or a function of the number of steps taken."""
 
 
-@dataclasses.dataclass(frozen=True, repr=False)
 class Steps:
     """Training in steps; time is the sum of their sizes.
 
@@ -61,23 +58,6 @@ class Steps:
     """
 
     step: Any
-
-    def __post_init__(self):
-        if callable(self.step):
-            return
-        allowed = lambda x: (x > 0) & np.isfinite(x)  # noqa: E731
-        if np.ndim(self.step) == 0:
-            one_real("step", self.step, allowed, "one finite number > 0, an array of them, or a function")
-        else:
-            sizes = real_vector("step", self.step, allowed, "finite numbers > 0")
-            object.__setattr__(self, "step", tuple(sizes.tolist()))
-
-    def __repr__(self):
-        told = [f"step={described(self.step)}"]
-        for field in dataclasses.fields(self)[1:]:
-            value = getattr(self, field.name)
-            told += [] if value == field.default else [f"{field.name}={value!r}"]
-        return f"{type(self).__name__}({', '.join(told)})"
 
     @property
     def inertia(self) -> float:
@@ -93,6 +73,16 @@ class Steps:
     def fraction(self) -> float:
         """Share of the data that a step sees."""
         return 1.0
+
+    @property
+    def odd(self) -> bool:
+        """Whether steps change sign with gradients and parameters."""
+        return True
+
+    @property
+    def transformation(self) -> Any:
+        """What updates in place of steps along a velocity, or None."""
+        return None
 
     @property
     def scheduled(self) -> bool:
@@ -192,15 +182,28 @@ class GradientDescent(Steps):
     sees a fresh random share of the data [eq:batches].
     """
 
+    step: Any
     momentum: float = 0.0
     nesterov: bool = False
     batch_fraction: float = 1.0
 
     def __post_init__(self):
-        super().__post_init__()
+        allowed = lambda x: (x > 0) & np.isfinite(x)  # noqa: E731
+        if np.ndim(self.step) > 0:
+            sizes = real_vector("step", self.step, allowed, "finite numbers > 0")
+            object.__setattr__(self, "step", tuple(sizes.tolist()))
+        elif not callable(self.step):
+            one_real("step", self.step, allowed, "one finite number > 0, an array of them, or a function")
         one_real("momentum", self.momentum, lambda x: (x >= 0) & (x < 1), "one number in [0, 1)")
         allowed = "one number in (0, 1]"
         one_real("batch_fraction", self.batch_fraction, lambda x: (x > 0) & (x <= 1), allowed)
+
+    def __repr__(self):
+        told = [f"step={described(self.step)}"]
+        for field in dataclasses.fields(self)[1:]:
+            value = getattr(self, field.name)
+            told += [] if value == field.default else [f"{field.name}={value!r}"]
+        return f"{type(self).__name__}({', '.join(told)})"
 
     @property
     def inertia(self) -> float:
@@ -232,7 +235,7 @@ class SGD(GradientDescent):
         super().__init__(step, batch_fraction=batch_fraction)
 
 
-Trainer = GradientFlow | GradientDescent
+Trainer = GradientFlow | Steps
 
 
 def check_training(task: Any, net: Any, trainer: Any) -> None:
@@ -245,35 +248,5 @@ def check_training(task: Any, net: Any, trainer: Any) -> None:
     if not isinstance(trainer, Trainer):
         raise InputError(
             "trainer must be GradientFlow(), GradientDescent(step, momentum, nesterov, batch_fraction), "
-            f"HeavyBall(step, momentum) or SGD(step, batch_fraction), got {trainer!r}"
+            f"HeavyBall(step, momentum), SGD(step, batch_fraction) or an optax optimizer, got {trainer!r}"
         )
-
-
-def trainer_facts(trainer: Trainer, end: float) -> dict[str, Any]:
-    """A trainer as attributes of a file: what differs from the defaults; a schedule as its steps to `end`."""
-    facts: dict[str, Any] = {"trainer": type(trainer).__name__}
-    for field in dataclasses.fields(trainer):
-        value = getattr(trainer, field.name)
-        if field.name == "step" and isinstance(trainer, Steps) and trainer.scheduled:
-            value = trainer.sizes(len(trainer.times(end)) - 1)
-        if (
-            field.default is dataclasses.MISSING
-            or isinstance(trainer, GradientFlow)
-            or value != field.default
-        ):
-            facts[f"trainer_{field.name}"] = int(value) if isinstance(value, bool) else value
-    return facts
-
-
-def trainer_of(facts: dict[str, Any]) -> Trainer:
-    """The trainer that `trainer_facts` described; KeyError for one that is not known."""
-    kind = {one.__name__: one for one in (GradientFlow, GradientDescent, HeavyBall, SGD)}[facts["trainer"]]
-    known = {name.removeprefix("trainer_"): value for name, value in facts.items() if "trainer_" in name}
-    return kind(**{name: read_fact(name, value) for name, value in known.items()})
-
-
-def read_fact(name: str, value: Any) -> Any:
-    """A number of a file: a schedule has several, and one is yes or no."""
-    if name == "nesterov":
-        return bool(value)
-    return float(value) if np.ndim(value) == 0 else np.asarray(value, float)

@@ -2,10 +2,13 @@ r"""Steps of gradient descent on (u, v) of many networks on one data set, with m
 
 from collections.abc import Callable
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
 from dynafield.problem.networks import Network, layer
+from dynafield.problem.optimizers import kept_entries
 from dynafield.problem.trainers import DIVERGED, Steps
 from dynafield.simulation.data import Reduced
 
@@ -32,7 +35,8 @@ def descend(
     """
     depth, sizes = net.depth, trainer.sizes(int(stops[-1]))
     rows, diverged, following = np.arange(len(u)), {}, 0
-    state = np.stack([u, v, np.zeros_like(u), np.zeros_like(v)])
+    state = np.stack([u, v])
+    mover = Mover(trainer, state)
     decay = 0.5 * lam[:, None]
     n = len(data.y)
     seen = max(1, round(trainer.fraction * n))
@@ -40,7 +44,7 @@ def descend(
     limit = None
     with np.errstate(over="ignore", invalid="ignore"):
         for taken in range(int(stops[-1]) + 1):
-            u, v = state[:2]
+            u, v = state
             (u_value, u_slope), (v_value, v_slope) = (layer(net.truncation, depth, x) for x in (u, v))
             w = (u_value - v_value) / depth
             batch = slice(None) if seen == n else rng.permutation(n)[:seen]
@@ -52,10 +56,11 @@ def descend(
             if not good.all():
                 diverged |= {int(row): taken for row in rows[~good]}
                 rows, decay, w, gap = (a[good] for a in (rows, decay, w, gap))
+                mover.keep(state.shape, good)
                 state, u_slope, v_slope = state[:, good], u_slope[good], v_slope[good]
             if not len(rows):
                 break
-            u, v, u_speed, v_speed = state
+            u, v = state
             if taken == stops[following]:
                 squares = np.concatenate([u**2, v**2], axis=1)
                 for k, row in enumerate(rows.tolist()):
@@ -66,7 +71,32 @@ def descend(
                 break
             g = gap @ X * (0.5 / delta * n / seen)
             rates = np.stack([-u_slope * g - decay * u, v_slope * g - decay * v])
-            speeds = trainer.inertia * np.stack([u_speed, v_speed]) + rates
-            moves = trainer.inertia * speeds + rates if trainer.looks_ahead else speeds
-            state = np.concatenate([state[:2] + sizes[taken] * moves, speeds])
+            state = mover.moved(state, rates, sizes[taken])
     return diverged
+
+
+class Mover:
+    """An optimizer with its memory."""
+
+    def __init__(self, trainer: Steps, state: Float[np.ndarray, "2 p d"]):
+        self.trainer, self.transformation = trainer, trainer.transformation
+        self.velocity, self.memory, self.update = np.zeros_like(state), None, None
+        if self.transformation is not None:
+            self.memory = self.transformation.init(jnp.asarray(state))
+            self.update = jax.jit(self.transformation.update)
+
+    def moved(
+        self, state: Float[np.ndarray, "2 p d"], rates: Float[np.ndarray, "2 p d"], step: float
+    ) -> Float[np.ndarray, "2 p d"]:
+        """Layers after a step."""
+        if self.update is not None:
+            change, self.memory = self.update(-rates, self.memory, state)
+            return state + np.asarray(change)
+        beta = self.trainer.inertia
+        self.velocity = beta * self.velocity + rates
+        return state + step * (beta * self.velocity + rates if self.trainer.looks_ahead else self.velocity)
+
+    def keep(self, shape: tuple[int, ...], good: np.ndarray) -> None:
+        """Go on with some of the networks."""
+        self.velocity = self.velocity[:, good]
+        self.memory = kept_entries(self.memory, shape, lambda x: x[:, good])

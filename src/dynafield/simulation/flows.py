@@ -70,7 +70,9 @@ def train_flow(plan: FlowPlan, seed: int, run: int, report: Callable[[float], No
     data = Finite(jnp.array(X), Datum(jnp.array(X @ w_star), jnp.array(xi), jnp.array(own)))
     fresh = fresh_normals(flow)
     seen = blank(plan, w_star)
-    state = Moving(jnp.array(theta, float), jnp.zeros_like(jnp.array(theta, float)), jnp.zeros(()))
+    begun: Any = jnp.array(theta, float)
+    tx = plan.trainer.transformation if isinstance(plan.trainer, Steps) else None
+    state = Moving(begun, jnp.zeros_like(begun) if tx is None else tx.init(begun), jnp.zeros(()))
     first = float(scale(bare(flow), data, state.theta))
     times = plan.t if plan.t[-1] >= plan.end * (1 - 1e-12) else np.append(plan.t, plan.end)
     last, key = 0.0, jax.random.key(int(streams[5].integers(2**31)))
@@ -88,10 +90,10 @@ def train_flow(plan: FlowPlan, seed: int, run: int, report: Callable[[float], No
 
 
 class Moving(NamedTuple):
-    """State of a run: θ, its velocity, and the time at which it failed (0: not)."""
+    """State of a run: θ, the optimizer's memory (a velocity), and the time at which it failed (0: not)."""
 
     theta: Any
-    velocity: Any
+    memory: Any
     failed: Any
 
 
@@ -142,7 +144,8 @@ def advance(
     after = trainer.times(plan.end)
     after = np.pad(after, (0, 2 ** int(np.ceil(np.log2(len(after)))) - len(after)), mode="edge")  # few shapes
     constants = jnp.array([trainer.inertia, float(trainer.looks_ahead), DIVERGED * first])
-    state = descend(bare(plan.net), batch, data, state, constants, after, int(steps[0]), int(steps[1]), key)
+    fixed = bare(plan.net), batch, trainer.transformation
+    state = descend(*fixed, data, state, constants, after, int(steps[0]), int(steps[1]), key)
     return state, bool(state.failed == 0)
 
 
@@ -168,10 +171,10 @@ def integrate(flow: Model, data: Finite, theta: Any, start: Any, end: Any, tol: 
     return reached[0], (result.result == diffrax.RESULTS.successful) & jnp.all(jnp.isfinite(reached[0]))
 
 
-@partial(jax.jit, static_argnums=1)
+@partial(jax.jit, static_argnums=(1, 2))
 def descend(
-    flow: Model, batch: int, data: Finite, state: Moving, constants: Any, after: Any, start: Any, end: Any,
-    key: Any,
+    flow: Model, batch: int, tx: Any, data: Finite, state: Moving, constants: Any, after: Any, start: Any,
+    end: Any, key: Any,
 ) -> Moving:  # fmt: skip
     """Steps number start + 1 to end; after a failure none. Times are those after each step, 0 first."""
     n = len(data.X)
@@ -183,14 +186,18 @@ def descend(
             order = jax.random.permutation(jax.random.fold_in(key, k), n)
             weight = jnp.zeros(n).at[order[:batch]].set(n / batch)
         rate = speed(flow, data, state.theta, after[k], weight)
-        velocity = inertia * state.velocity + rate
-        move = jnp.where(ahead > 0, inertia * velocity + rate, velocity)
-        theta = state.theta + (after[k + 1] - after[k]) * move
+        if tx is None:
+            memory = inertia * state.memory + rate
+            update = (after[k + 1] - after[k]) * jnp.where(ahead > 0, inertia * memory + rate, memory)
+        else:
+            update, memory = tx.update(-rate, state.memory, state.theta)
+        theta = state.theta + update
         size = scale(flow, data, theta, after[k + 1])
         fine = (state.failed == 0) & jnp.isfinite(size) & (size < largest)
         failed = jnp.where(fine | (state.failed > 0), state.failed, after[k + 1])
-        kept = jnp.where(fine, velocity, state.velocity)
-        return Moving(jnp.where(fine, theta, state.theta), kept, failed)
+        new, old = (theta, memory), (state.theta, state.memory)
+        theta, memory = jax.tree.map(lambda x, y: jnp.where(fine, x, y), new, old)
+        return Moving(theta, memory, failed)
 
     return jax.lax.fori_loop(start, end, take_step, state)
 

@@ -8,7 +8,8 @@ import xarray as xr
 from jaxtyping import Float
 
 from dynafield.errors import InputError
-from dynafield.problem.trainers import GradientFlow, Trainer, trainer_facts, trainer_of
+from dynafield.problem.text import trainer_facts, trainer_of
+from dynafield.problem.trainers import GradientFlow, Trainer
 from dynafield.records.record import quantity
 from dynafield.records.text import show
 from dynafield.records.timed import TimedRecord

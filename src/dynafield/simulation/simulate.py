@@ -13,8 +13,9 @@ from dynafield.numerics.threads import fitting_threads
 from dynafield.problem.checks import integer
 from dynafield.problem.model import MEASURES, Model
 from dynafield.problem.networks import DiagonalNetwork, Network
+from dynafield.problem.optimizers import as_trainer
 from dynafield.problem.task import Task
-from dynafield.problem.trainers import GradientFlow, Steps, Trainer
+from dynafield.problem.trainers import GradientFlow, Steps
 from dynafield.progress import Progress, Wanted
 from dynafield.records.problems import described, parameters
 from dynafield.simulation.data import Data, Reduced, reduce_rows
@@ -39,7 +40,7 @@ def simulate(
     d: int | None = None,
     seeds: int = 10,
     t_eval: Any = None,
-    trainer: Trainer = GradientFlow(),  # noqa: B008 - immutable
+    trainer: Any = GradientFlow(),  # noqa: B008 - immutable
     inputs: Any = "gaussian",
     seed: int = 0,
     targets: Any = "proportions",
@@ -72,7 +73,18 @@ def simulate(
     called with the share done and words, and may raise KeyboardInterrupt to stop.
     """
     plan: Any = make_plan(
-        task, net, t_max, d, t_eval, trainer, inputs, targets, start, coordinates, residuals, weights
+        task,
+        net,
+        t_max,
+        d,
+        t_eval,
+        as_trainer(trainer),
+        inputs,
+        targets,
+        start,
+        coordinates,
+        residuals,
+        weights,
     )
     make_room()
     count, seed = integer("seeds", seeds, 1), integer("seed", seed, 0)

@@ -10,7 +10,7 @@ import xarray as xr
 from dynafield.dmft.solve import solve
 from dynafield.problem.model import Model
 from dynafield.problem.task import Task
-from dynafield.problem.trainers import GradientFlow, Trainer
+from dynafield.problem.trainers import GradientFlow
 from dynafield.progress import Wanted
 from dynafield.records import files
 from dynafield.simulation.simulate import simulate
@@ -98,7 +98,7 @@ def compare(
     seed: int = 0,
     workers: int = 1,
     progress: Wanted = None,
-    trainer: Trainer = GradientFlow(),  # noqa: B008 - immutable
+    trainer: Any = GradientFlow(),  # noqa: B008 - immutable
 ) -> Comparison:
     """Solve the infinite network and train `seeds` finite ones of dimension `d`, both by `trainer`.
 
