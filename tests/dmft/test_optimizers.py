@@ -1,5 +1,8 @@
 """Optimizers of optax: against plain loops with the same optimizer, and what is refused."""
 
+from functools import partial
+from typing import Any, NamedTuple
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -142,3 +145,17 @@ def test_what_is_not_odd(tx):
     """Where signs matter, or moments do not begin at zero."""
     check_elementwise(tx)
     assert not is_odd(tx)
+
+
+def test_an_optimizer_of_ones_own_needs_no_optax():
+    """Anything with `init` and `update` is one."""
+
+    class Plain(NamedTuple):
+        init: Any
+        update: Any
+
+    own = Plain(lambda params: (), partial(lambda rate, g, state, params: (-rate * g, state), 0.1))
+    net, options = df.DiagonalNetwork(0.5), dict(tol=1e-2, paths=256)
+    theirs = df.solve(SPARSE, net, 1.0, trainer=df.Optax(own, step=0.1), **options)
+    ours = df.solve(SPARSE, net, 1.0, trainer=df.GradientDescent(0.1), **options)
+    assert theirs.test_error == pytest.approx(ours.test_error, rel=1e-9)

@@ -6,6 +6,7 @@ entries together and apart; optax itself is not needed here.
 
 import dataclasses
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import jax
@@ -20,6 +21,8 @@ __all__ = ["Optax", "as_trainer", "kept_entries"]
 
 TRIED = 5
 """Entries and updates of a trial."""
+TRIALS = 64
+"""Optimizers whose trials are remembered."""
 SAME = 1e-6
 """Relative difference of updates that is rounding: some optimizers count in single precision."""
 
@@ -86,12 +89,10 @@ def as_trainer(trainer: Any) -> Any:
 
 def inside(function: Callable) -> dict[str, Any]:
     """What a function has taken with it from where it was made."""
-    cells = getattr(function, "__closure__", None) or ()
-    return (
-        dict(zip(function.__code__.co_freevars, (one.cell_contents for one in cells), strict=True))
-        if cells
-        else {}
-    )
+    code, cells = getattr(function, "__code__", None), getattr(function, "__closure__", None)
+    if code is None or cells is None:
+        return {}
+    return dict(zip(code.co_freevars, (one.cell_contents for one in cells), strict=True))
 
 
 def parts_of(tx: Any) -> list[Any]:
@@ -119,7 +120,9 @@ def name_of(update: Callable) -> str:
     """The name of the function that has made it; of what is wrapped, not of the wrapping."""
     known = inside(update)
     wrapped: Any = known.get("tx") or known.get("inner")
-    return name_of(wrapped.update) if is_transformation(wrapped) else update.__qualname__.split(".")[0]
+    if is_transformation(wrapped):
+        return name_of(wrapped.update)
+    return getattr(update, "__qualname__", type(update).__name__).split(".")[0]
 
 
 def updates_of(tx: Any, gradients: np.ndarray, params: np.ndarray) -> np.ndarray:
@@ -133,6 +136,7 @@ def updates_of(tx: Any, gradients: np.ndarray, params: np.ndarray) -> np.ndarray
     return np.stack([np.asarray(one) for one in found])
 
 
+@lru_cache(maxsize=TRIALS)
 def check_elementwise(tx: Any) -> None:
     """InputError for a transformation whose updates of an entry depend on other entries, with its name."""
     for part in (*parts_of(tx), tx):
@@ -158,6 +162,7 @@ def mixes(tx: Any) -> bool:
     return not np.allclose(together, np.concatenate(alone, axis=1), rtol=SAME, atol=SAME)
 
 
+@lru_cache(maxsize=TRIALS)
 def is_odd(tx: Any) -> bool:
     """Whether updates change sign with gradients and parameters."""
     rng = np.random.default_rng(1)
