@@ -42,7 +42,8 @@ class Optax(Steps):
     name: str = ""
 
     def __post_init__(self):
-        one_real("step", self.step, lambda x: (x > 0) & np.isfinite(x), "one finite number > 0")
+        step = one_real("step", self.step, lambda x: (x > 0) & np.isfinite(x), "one finite number > 0")
+        object.__setattr__(self, "step", step)
         allowed = "one number in (0, 1]"
         one_real("batch_fraction", self.batch_fraction, lambda x: (x > 0) & (x <= 1), allowed)
         if self.tx is None and self.name:

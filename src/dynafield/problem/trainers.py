@@ -87,7 +87,7 @@ class Steps:
     @property
     def scheduled(self) -> bool:
         """Whether steps are not all of one size."""
-        return not isinstance(self.step, float | int | np.number)
+        return callable(self.step) or isinstance(self.step, tuple)
 
     def sizes(self, count: int) -> Float[np.ndarray, " k"]:
         """Sizes of the first `count` steps; fewer where an array has no more."""
@@ -193,7 +193,8 @@ class GradientDescent(Steps):
             sizes = real_vector("step", self.step, allowed, "finite numbers > 0")
             object.__setattr__(self, "step", tuple(sizes.tolist()))
         elif not callable(self.step):
-            one_real("step", self.step, allowed, "one finite number > 0, an array of them, or a function")
+            words = "one finite number > 0, an array of them, or a function"
+            object.__setattr__(self, "step", one_real("step", self.step, allowed, words))
         one_real("momentum", self.momentum, lambda x: (x >= 0) & (x < 1), "one number in [0, 1)")
         allowed = "one number in (0, 1]"
         one_real("batch_fraction", self.batch_fraction, lambda x: (x > 0) & (x <= 1), allowed)
