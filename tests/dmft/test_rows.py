@@ -9,7 +9,6 @@ from scipy.integrate import solve_ivp
 
 import dynafield as df
 from dynafield.dmft import newton
-from dynafield.dmft.collect import rows_of
 from dynafield.dmft.equations import CoordinateRow
 from dynafield.dmft.refine import refine
 from dynafield.dmft.responses import jacobians, linear_block, local
@@ -49,8 +48,9 @@ def marched(net, stages, blocks, t_max, until):
         known = inner @ (noise(times)[:, None] - carried)
         guess = jnp.tile(start[None], (stages, 1, 1))
         solved = solve_rows(
-            row, jnp.asarray(TARGETS), weight, jnp.asarray(times), jnp.asarray(length * rule.weights), start,
-            jnp.asarray(known)[:, None], jnp.asarray(inner), guess, 1e-12,
+            row, jnp.asarray(TARGETS), weight, jnp.asarray(times),
+            jnp.asarray(length * rule.weights)[:, :, None], start, jnp.asarray(known)[:, None],
+            jnp.asarray(inner), guess, 1e-12,
         )  # fmt: skip
         g = known + inner @ np.asarray(solved.outputs)[:, 0]
         memory = (carried + M @ g)[-1]
@@ -99,7 +99,7 @@ def test_a_linearized_block_is_the_derivative_of_a_block():
         guess = jnp.tile(before[None], (3, 1, 1))
         given = jnp.asarray(known + shift[:, None, None])
         facts, weight = jnp.array([0.3]), jnp.ones(1)
-        return solve_rows(row, facts, weight, times, integral, before, given, inner, guess, 1e-12)
+        return solve_rows(row, facts, weight, times, integral[:, :, None], before, given, inner, guess, 1e-12)
 
     solved = run(np.zeros(3))
     at = local(row, jnp.array([0.3]), times, jnp.asarray(known), inner, solved.states)
@@ -184,9 +184,9 @@ def test_projections_are_responses_seen_through_directions(name):
     gaps = []
     for replica in ensemble.replicas[0][:3]:
         made = jacobians(order.equations, order.problems[0], replica, ensemble.plan, ensemble.edges)
-        S, F = rows_of(replica, "S_w"), rows_of(replica, "F_ell")
+        S, F = replica.on_nodes("S_w"), replica.on_nodes("F_ell")
         gaps.append(np.max(np.abs(S - made.coordinates @ F)) / np.max(np.abs(S)))
         if not order.equations.closed:
-            S, F = rows_of(replica, "S_ell")[:, 1:], rows_of(replica, "F_w")[:, 1:]  # labels jump in f*
+            S, F = replica.on_nodes("S_ell")[:, 1:], replica.on_nodes("F_w")[:, 1:]  # labels jump in f*
             gaps.append(np.max(np.abs(S - made.data @ F)) / np.max(np.abs(S)))
     assert np.max(gaps) < 0.02  # both are averages over samples; a missing factor or node is of order one

@@ -209,7 +209,7 @@ def test_sweeps_that_are_foreseen_end_where_the_others_do(monkeypatch):
 
     def counting(*arguments):
         found = original(*arguments)
-        swept.append(np.mean([one.later.sweeps[:14] for one in found.replicas[0]]))
+        swept.append(np.mean([one.later[0].sweeps[:14] for one in found.replicas[0]]))
         return found
 
     monkeypatch.setattr(refine, "round_of", counting)

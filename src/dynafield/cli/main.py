@@ -19,8 +19,10 @@ from dynafield.cli.options import (
     Evaluate,
     FlowName,
     JsonFlag,
+    LabelNoise,
     Lam,
     Momentum,
+    Nesterov,
     OneDelta,
     OneSigma,
     Out,
@@ -30,6 +32,7 @@ from dynafield.cli.options import (
     Seeds,
     Sigma,
     Step,
+    Temperature,
     Time,
     Tolerance,
     Workers,
@@ -139,7 +142,10 @@ def solve(
     memory_gb: Annotated[float | None, typer.Option("--memory-gb", help="Most memory to use.")] = None,
     step: Step = None,
     momentum: Momentum = None,
+    nesterov: Nesterov = False,
     batch_fraction: Batch = None,
+    temperature: Temperature = None,
+    label_noise: LabelNoise = None,
     truncate: Bound = None,
     json: JsonFlag = False,
     out: Out = None,
@@ -153,7 +159,9 @@ def solve(
     if times is not None and max(times) > t_max:
         raise InputError(f"t_eval must be at most t_max = {t_max:g}, got {max(times):g}")
     task, net = problem(delta, sigma, alpha, lam, depth, prior, truncate, flow, bend, overlap)
-    trainer = trainer_of(step, momentum, batch_fraction)
+    trainer = trainer_of(
+        step, momentum, batch_fraction, nesterov=nesterov, temperature=temperature, label_noise=label_noise
+    )
     curves = compute(task, net, t_max, tol=tol, rtol=rtol, trainer=trainer, seed=seed, memory_gb=memory_gb)
     deliver(curves, (), json, out, plot, times)
 
@@ -178,7 +186,10 @@ def compare(
     workers: Workers = 1,
     step: Step = None,
     momentum: Momentum = None,
+    nesterov: Nesterov = False,
     batch_fraction: Batch = None,
+    temperature: Temperature = None,
+    label_noise: LabelNoise = None,
     truncate: Bound = None,
     json: JsonFlag = False,
     out: Out = None,
@@ -192,7 +203,10 @@ def compare(
     task, net = problem(delta, sigma, alpha, lam, depth, prior, truncate, flow, bend, overlap)
     found = both(
         task, net, t_max, d=d, seeds=seeds, tol=tol, t_eval=times_of(t_eval), seed=seed, workers=workers,
-        trainer=trainer_of(step, momentum, batch_fraction),
+        trainer=trainer_of(
+            step, momentum, batch_fraction,
+            nesterov=nesterov, temperature=temperature, label_noise=label_noise,
+        ),
     )  # fmt: skip
     keep(found, out, plot)
     emit_comparison(found, as_text=not json)
@@ -300,7 +314,10 @@ def simulate(
     seed: Annotated[int, typer.Option("--seed", help="Random seed; runs use independent streams of it.")] = 0,
     step: Step = None,
     momentum: Momentum = None,
+    nesterov: Nesterov = False,
     batch_fraction: Batch = None,
+    temperature: Temperature = None,
+    label_noise: LabelNoise = None,
     tol: Annotated[float, typer.Option("--tol", help="Relative tolerance of gradient flow.")] = 1e-6,
     inputs: Annotated[
         str, typer.Option("--inputs", help="gaussian, binary, uniform, or a matrix as a .npy or text file.")
@@ -317,7 +334,15 @@ def simulate(
 
     check_places(out, plot)
     task, net = problem(delta, sigma, alpha, lam, depth, prior, truncate, flow, bend, overlap)
-    trainer = trainer_of(step, momentum, batch_fraction, tol)
+    trainer = trainer_of(
+        step,
+        momentum,
+        batch_fraction,
+        tol,
+        nesterov=nesterov,
+        temperature=temperature,
+        label_noise=label_noise,
+    )
     times = times_of(t_eval)
     runs = train(
         task, net, t_max, d=d, seeds=seeds, t_eval=times, trainer=trainer, inputs=read_inputs(inputs),

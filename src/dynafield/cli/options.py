@@ -88,16 +88,26 @@ Batch = Annotated[
     float | None,
     typer.Option("--batch-fraction", help="Mini-batches of this share of the data; needs --step."),
 ]
+Nesterov = Annotated[bool, typer.Option("--nesterov", help="Nesterov's momentum; needs --momentum.")]
+Temperature = Annotated[
+    float | None, typer.Option("--temperature", help="Langevin noise of this temperature; needs --step.")
+]
+LabelNoise = Annotated[
+    float | None,
+    typer.Option("--label-noise", help="Fresh noise of labels in every step, its size; needs --step."),
+]
 Plot = Annotated[Path | None, typer.Option("--plot", help="Draw the result to this file (png, pdf, svg).")]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Out = Annotated[Path | None, typer.Option("--out", help="Save everything to this netCDF file.")]
 
 
-def trainer_of(step: float | None, momentum: float | None, batch: float | None, tol: float = 1e-6) -> Any:
-    """The trainer that --step, --momentum and --batch-fraction ask for."""
+def trainer_of(
+    step: float | None, momentum: float | None, batch: float | None, tol: float = 1e-6, **more: Any
+) -> Any:
+    """The trainer that --step and the options that need it ask for."""
     from dynafield.problem.text import read_trainer
 
-    return read_trainer(step, momentum, batch, tol)
+    return read_trainer(step, momentum, batch, tol, **more)
 
 
 def read_inputs(text: str) -> Any:

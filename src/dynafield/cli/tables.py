@@ -102,7 +102,7 @@ def as_json(record: "Record") -> str:
     rows = {
         f.name for f in dataclasses.fields(record) if {"path", "datum"} & {*f.metadata.get("over", ())}
     }  # files have them
-    shown = {name: getattr(record, name) for name in record.quantities() if name not in rows}
+    shown = {name: getattr(record, name) for name in record.has() if name not in rows}
     found = {name: listed(value) for name, value in shown.items() if value is not None}
     return json.dumps({"kind": type(record).__name__, "parameters": given, "result": found}, indent=2)
 

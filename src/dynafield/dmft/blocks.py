@@ -1,4 +1,5 @@
-"""A block of gradient flow: its equations are solved, and its kernels iterated until they settle.
+"""A block of gradient flow or of many steps: its equations are solved, its kernels iterated until they
+settle.
 
 A sweep solves all rows under the last kernels, and finds the kernels that they make [eq:block_drive].
 """
@@ -25,8 +26,9 @@ from dynafield.dmft.rows import (
     tenacious,
     tiled,
 )
+from dynafield.dmft.rules import Cut
 
-__all__ = ["flow_block"]
+__all__ = ["solved_block"]
 
 SWEEPS = 150
 """Sweeps over a block at most: many more than where blocks are chosen, since samples differ."""
@@ -36,17 +38,18 @@ RATIOS = 0.05, 0.95
 """Convergence of sweeps that is believed: at least linear, by these factors."""
 
 
-def first_sizes(member: Member, state: State, t: Any) -> Float[Array, "2"]:
+def first_sizes(member: Member, state: State, block: Cut) -> Float[Array, "2"]:
     """Scales of the outputs; before t = 0 is known, by a look at them."""
     row, side = member.coordinate, member.coordinates
-    output = outputs_of(row, state.coordinates.state[None, : row.states], side.facts, t[None])[0]
+    t = block.times[:1]
+    output = outputs_of(row, state.coordinates.state[None], side.facts, t)[0]
     own = jnp.sqrt(jnp.max(output**2 @ side.weight + jnp.sum(side.still**2, axis=1)))
     sizes = state.sizes.at[0].max(own)
     if state.data is None or member.datum is None or member.data is None:
         return sizes
     heard = member.data
     f = own * state.data.normals[: len(output)]
-    ell = outputs_of(member.datum, f[None], heard.facts, t[None])[0]
+    ell = outputs_of(member.datum, f[None], heard.facts, t)[0]
     return jnp.where(state.sizes[1] > 0, sizes, sizes.at[1].set(jnp.sqrt(jnp.max(ell**2 @ heard.weight))))
 
 
@@ -66,17 +69,18 @@ class Sweep(NamedTuple):
 
 
 def swept(
-    member: Member, state: State, times: Array, integral: Array, least: Array, fine: Any, overlaps: Any,
-    past: Sweep,
-) -> Sweep:  # fmt: skip
+    member: Member, state: State, block: Cut, least: Array, fine: Any, overlaps: Any, past: Sweep
+) -> Sweep:
     """One more sweep: coordinates under the last kernels of the data, data under those they make."""
-    rows, side, row, nodes = state.coordinates, member.coordinates, member.coordinate, len(times)
+    rows, side, row, times = state.coordinates, member.coordinates, member.coordinate, block.times
+    nodes = len(times)
     c, n = rows.output.shape
     born = rows.count if state.data is None else state.data.count
     known = drive_of(rows, side, past.answer).reshape(nodes, c, n)
     solved = solve_rows(
-        row, side.facts, side.weight, times, integral, rows.state, known, past.answer.T, past.states
-    )
+        row, side.facts, side.weight, times, row.sums(block.integral, block.count), rows.state, known,
+        past.answer.T, past.states,
+    )  # fmt: skip
     own = kernels_of(rows, side, solved, past.answer.F, born, tenacious(rows, least[0], past.own.F))
     f, ell, step = past.f, past.ell, solved.step
     if state.data is None:
@@ -91,7 +95,15 @@ def swept(
         known = drive_of(state.data, samples, own).reshape(nodes, c, width)
         zero = jnp.zeros((c, width))
         heard = solve_rows(
-            datum, samples.facts, samples.weight, times, jnp.eye(nodes), zero, known, own.T, past.f
+            datum,
+            samples.facts,
+            samples.weight,
+            times,
+            jnp.eye(nodes)[:, :, None],
+            zero,
+            known,
+            own.T,
+            past.f,
         )
         limit = tenacious(state.data, least[1], past.answer.F)
         new = kernels_of(state.data, samples, heard, own.F, rows.count, limit)
@@ -120,13 +132,10 @@ def kernels_of(
     return Kernels(grown(rows, F, gram, least), jnp.where(known, S - T @ drive, 0.0), T)
 
 
-def flow_block(
-    member: Member, state: State, start: Any, length: Any, rule: Any, keep: int
-) -> tuple[State, Nodes]:
-    """The next block of gradient flow [eq:block_rows, eq:block_kernels]."""
-    times, integral = start + length * jnp.asarray(rule.nodes), length * jnp.asarray(rule.weights)
-    nodes, rows = len(times), state.coordinates
-    least = fineness(state, member.numbers.faint) * first_sizes(member, state, times[0])
+def solved_block(member: Member, state: State, block: Cut, keep: int) -> tuple[State, Nodes]:
+    """The next block [eq:block_rows, eq:block_kernels]."""
+    times, nodes, rows = block.times, len(block.times), state.coordinates
+    least = fineness(state, member.numbers.faint) * first_sizes(member, state, block)
     least, fine = member.numbers.epsilon * least, fineness(state, member.numbers.floor)
     past_F, past_own = tiled(state.F, nodes), tiled(rows.F, nodes)
     guess = Kernels(past_F, tiled(state.S, nodes) - state.T @ past_own, state.T)
@@ -150,7 +159,7 @@ def flow_block(
         along = (rows.basis * member.coordinates.weight) @ rows.normals.T
         overlap: Any = jnp.where(known, along, 0.0)
         overlaps = powers_of(overlap)
-    sweep = partial(swept, member, state, times, integral, least, fine, overlaps)
+    sweep = partial(swept, member, state, block, least, fine, overlaps)
     last = jax.lax.while_loop(unsettled, sweep, first)
     return kept_block(member, state, last, times, least, fine, keep)
 

@@ -1,6 +1,6 @@
 """From what was solved to a record: curves, kernels when they are asked for, and laws of rows."""
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -9,14 +9,14 @@ from jaxtyping import Float
 from dynafield.dmft.curves import Curves
 from dynafield.dmft.densities import Responses, densities, step_densities
 from dynafield.dmft.ensemble import Replica
-from dynafield.dmft.estimates import on_nodes
 from dynafield.dmft.flow_curves import FlowCurves
 from dynafield.dmft.observation import observe
 from dynafield.dmft.preparation import Equations, Order, Plan, Problem, affine_of
 from dynafield.dmft.refine import Solution
 from dynafield.dmft.responses import jacobians
-from dynafield.dmft.rules import Stepping
+from dynafield.dmft.rules import STAGES, StepTime
 from dynafield.dmft.solved import Deferred
+from dynafield.numerics.collocation import radau
 from dynafield.problem.coordinates import Deep, DeepLayers
 from dynafield.problem.jumps import jump_in
 from dynafield.problem.model import MEASURES, Datum, Model
@@ -76,30 +76,35 @@ def joined(order: Order, parts: list[dict[str, np.ndarray]]) -> dict[str, Any]:
     return {name: stacked(order, [one[name] for one in parts]) for name in parts[0]}
 
 
-def rows_of(replica: Replica, name: str) -> Float[np.ndarray, "t r"]:
-    """Rows of a kernel on all nodes."""
-    first, later = getattr(replica.first, name), getattr(replica.later, name)
-    return on_nodes(first, later)
-
-
 def deferred(order: Order, found: Solution, make: Any) -> dict[str, Deferred]:
     """Two-time functions of all problems, made when one of them is asked for."""
     c = order.problems[0].model.outputs
-    count = c * len(order.time.nodes(found.ensemble.edges))
+    edges = found.ensemble.edges
+    count = c * len(order.time.nodes(edges))
     kept: dict[str, Any] = {}
+    trainer = order.equations.trainer
 
     @cache
-    def why_not(kind: str) -> str | None:
+    def why_not(kind: str, name: str) -> str | None:
         if count > MOST_ROWS:
             size = f"{count} x {count} entries"
             return f"has {size} at these times: two-time functions are made up to {MOST_ROWS}"
-        if kind == "response" and isinstance(order.equations.trainer, Optax):
+        if name == "C_f" and trainer is not None and (trainer.fraction < 1 or trainer.label_noise > 0):
+            return "is not kept between steps that see other data or labels; train_error is its diagonal"
+        return why_no_response() if kind == "response" else None
+
+    def why_no_response() -> str | None:
+        if trainer is not None and trainer.random:
+            return "is not made for training that is random: rows would have to be kicked as they were"
+        if isinstance(trainer, Optax):
             return "is a mean of derivatives, which miss jumps, and optimizers of optax may have them"
-        found = jump_in(order.problems[0].model) if kind == "response" and order.time.rule is None else None
+        if isinstance(order.time, StepTime) and order.time.in_blocks:
+            return "is not made where many steps are one block: solve with grid=trainer.times(t_max)"
+        found = jump_in(order.problems[0].model) if trainer is not None else None
         if found is None:
             return None
-        name, argument, place = found
-        return f"is a mean of derivatives, which miss jumps: {name} jumps near {argument} = {place:.3g}"
+        where, argument, place = found
+        return f"is a mean of derivatives, which miss jumps: {where} jumps near {argument} = {place:.3g}"
 
     def both(kind: str, name: str) -> Any:
         if kind not in kept:
@@ -109,7 +114,7 @@ def deferred(order: Order, found: Solution, make: Any) -> dict[str, Deferred]:
 
     names = {"correlation": make["correlations"], "response": make["responses"]}
     return {
-        name: Deferred(lambda kind=kind, name=name: both(kind, name), lambda kind=kind: why_not(kind))
+        name: Deferred(partial(both, kind, name), partial(why_not, kind, name))
         for kind, several in names.items()
         for name in several
     }
@@ -120,7 +125,7 @@ def network_kernels(order: Order, found: Solution, t: Float[np.ndarray, " t"]) -
     edges, plan = found.ensemble.edges, found.ensemble.plan
 
     def correlation(problem: Problem, replicas: list[Replica]) -> dict[str, np.ndarray]:
-        residuals = [rows_of(one, "F_ell") for one in replicas]
+        residuals = [one.on_nodes("F_ell") for one in replicas]
         C_f = np.mean([G @ G.T for G in residuals], axis=0)  # [eq:dmft_Cf]
         C_w = np.mean([output_correlation(one, problem.sigma**2) for one in replicas], axis=0)
         np.fill_diagonal(C_f, np.mean([curve_of(one, 2) for one in replicas], axis=0))  # with mini-batches
@@ -141,7 +146,7 @@ def network_kernels(order: Order, found: Solution, t: Float[np.ndarray, " t"]) -
 
 def curve_of(replica: Replica, number: int) -> Float[np.ndarray, " t"]:
     """One of the curves on all nodes."""
-    return on_nodes(replica.first.curves, replica.later.curves)[:, number]
+    return replica.on_nodes("curves")[:, number]
 
 
 def output_correlation(replica: Replica, still: float | None) -> Float[np.ndarray, "r r"]:
@@ -150,7 +155,7 @@ def output_correlation(replica: Replica, still: float | None) -> Float[np.ndarra
     With `still`, the mean square of these rows, its diagonal is made that of the sample, which has dropped
     nothing.
     """
-    F = rows_of(replica, "F_w")
+    F = replica.on_nodes("F_w")
     own = F @ replica.still_basis
     found = F @ F.T - own @ own.T
     if still is None:
@@ -164,12 +169,12 @@ def network_response(
 ) -> Responses:
     """Both responses of a network as densities."""
     made = jacobians(equations, problem, replica, plan, edges)
-    if isinstance(equations.time, Stepping):
+    if isinstance(equations.time, StepTime):
         return step_densities(-made.coordinates, edges)
     model = problem.model
     mu = float(model.rate) if isinstance(model, Deep) else 0.0
     growth = mu if isinstance(model, DeepLayers) else 0.0
-    return densities(-made.coordinates, made.moments, equations.time.rule, edges, t, mu, growth)
+    return densities(-made.coordinates, made.moments, radau(STAGES), edges, t, mu, growth)
 
 
 def network_law(replicas: list[Replica]) -> dict[str, np.ndarray]:
@@ -192,7 +197,7 @@ def network_law(replicas: list[Replica]) -> dict[str, np.ndarray]:
 
 def weights_of(replica: Replica) -> Float[np.ndarray, "p t"]:
     """w of the kept rows on all nodes."""
-    return on_nodes(replica.first.w, replica.later.w)[:, 0].T
+    return replica.on_nodes("w")[:, 0].T
 
 
 def by_channel(model: Model, matrix: Float[np.ndarray, "r r"]) -> np.ndarray:
@@ -209,7 +214,7 @@ def flow_kernels(order: Order, found: Solution) -> dict[str, Any]:
     def correlation(problem: Problem, replicas: list[Replica]) -> dict[str, np.ndarray]:
         model = problem.model
         C_w = np.mean([weight_correlation(equations, problem, one) for one in replicas], axis=0)
-        F_ell = [rows_of(one, "F_ell") for one in replicas]
+        F_ell = [one.on_nodes("F_ell") for one in replicas]
         C_ell = np.mean([F @ F.T for F in F_ell], axis=0)
         return {"C_w": by_channel(model, C_w), "C_ell": by_channel(model, C_ell)}
 
@@ -229,7 +234,7 @@ def flow_kernels(order: Order, found: Solution) -> dict[str, Any]:
 
 def weight_correlation(equations: Equations, problem: Problem, replica: Replica) -> Float[np.ndarray, "r r"]:
     """E[w w'] on all nodes; of closed data, from x = Hw + bw* [eq:linear_data]."""
-    F = rows_of(replica, "F_w")
+    F = replica.on_nodes("F_w")
     if not equations.closed:
         return output_correlation(replica, None)
     affine, nodes = affine_of(equations, problem), len(F) // problem.model.outputs
@@ -256,7 +261,7 @@ def flow_responses(
 def overlap_and_norm(problem: Problem, replicas: list[Replica], rho: float) -> dict[str, np.ndarray]:
     """Cosine of w with the teacher and root mean square of w, by channel and time."""
     model = problem.model
-    moments = np.mean([on_nodes(one.first.moments, one.later.moments) for one in replicas], axis=0)
+    moments = np.mean([one.on_nodes("moments") for one in replicas], axis=0)
     norm = np.sqrt(moments[:, :, 0]).T
     with np.errstate(invalid="ignore", divide="ignore"):
         cosine = (
@@ -269,7 +274,7 @@ def flow_law(equations: Equations, problem: Problem, replicas: list[Replica]) ->
     """Sampled coordinates and data of all replicas, in the shapes of the model's functions."""
     model, count, parts = problem.model, len(replicas), []
     for k, one in enumerate(replicas):
-        theta = on_nodes(one.first.theta, one.later.theta).transpose(2, 0, 1)
+        theta = one.on_nodes("theta").transpose(2, 0, 1)
         theta, target, weight = unfolded(one, theta)
         f, datum = data_of(equations, problem, one, k)
         parts.append((theta, target, weight, f, datum))
@@ -298,7 +303,7 @@ def unfolded(replica: Replica, theta: np.ndarray) -> tuple[np.ndarray, np.ndarra
 def data_of(equations: Equations, problem: Problem, replica: Replica, seed: int) -> tuple[np.ndarray, Datum]:
     """f (datum, time, channel) of some training data, with what they know."""
     if replica.datum is not None:
-        return on_nodes(replica.first.f, replica.later.f).transpose(2, 0, 1), replica.datum
+        return replica.on_nodes("f").transpose(2, 0, 1), replica.datum
     count = 2 ** max(6, int(np.log2(len(replica.target))))
     seen = observe(equations, problem, replica, count, seed)
     return seen.trained.transpose(2, 0, 1), seen.datum

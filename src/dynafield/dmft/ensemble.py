@@ -17,8 +17,9 @@ from jaxtyping import Bool, Float
 from dynafield.dmft.march import FINE, Course, Going, advance, at_start, blank_pages, room
 from dynafield.dmft.member import Nodes
 from dynafield.dmft.preparation import Equations, Plan, Prepared, Problem, kept_rows, prepared
-from dynafield.dmft.rules import Stepping
+from dynafield.dmft.rules import Blocks, Cut, Stepping, StepTime
 from dynafield.dmft.sampling import strata
+from dynafield.dmft.transitions import in_blocks, in_steps
 from dynafield.problem.model import Datum
 
 __all__ = [
@@ -29,9 +30,10 @@ __all__ = [
     "course_of",
     "cut",
     "all_moved",
+    "entering",
     "lanes_at_rest",
-    "threads",
     "march_along",
+    "threads",
 ]
 
 MANY_NODES = 1000
@@ -43,17 +45,23 @@ PIECES = 8
 class Replica(NamedTuple):
     """One finished member: what is known at t = 0 and on all later nodes, and the rows that were kept.
 
-    `teacher_basis` is E[q w*] of the directions, `still_basis` their part in rows that stand still.
+    `later` has one set of pages per stretch of time. `teacher_basis` is E[q w*] of the directions,
+    `still_basis` their part in rows that stand still.
     """
 
     first: Nodes
-    later: Nodes
+    later: tuple[Nodes, ...]
     target: Float[np.ndarray, " p"]
     weight: Float[np.ndarray, " p"]
     folded: Bool[np.ndarray, " p"]
     datum: Datum | None
     teacher_basis: Float[np.ndarray, " r"]
     still_basis: Float[np.ndarray, "r m"]
+
+    def on_nodes(self, name: str) -> np.ndarray:
+        """What the pages hold under a name, as one array over all nodes, t = 0 first."""
+        parts = [getattr(part, name) for part in self.later]
+        return np.concatenate([getattr(self.first, name), *(x.reshape(-1, *x.shape[2:]) for x in parts)])
 
 
 @dataclasses.dataclass
@@ -69,27 +77,55 @@ class Ensemble:
 
 
 class Lane(NamedTuple):
-    """Members that march together: all on an accelerator, else one of them, beside others in other
-    threads."""
+    """Members that march together: all on an accelerator, else one of them, beside others in other threads.
+
+    `pages` are those of the stretch of time they are in, `written` those of stretches before.
+    """
 
     ready: Prepared
     going: Going
     pages: Nodes
     tasks: list[tuple[int, int]]
+    kind: Blocks | Stepping
+    written: tuple[Nodes, ...] = ()
 
 
 def lanes_at_rest(
-    equations: Equations, problems: list[Problem], plan: Plan, course: Course, blocks: int, tasks: list
-) -> list[Lane]:
-    """Members before t = 0, with pages for so many blocks."""
+    equations: Equations, problems: list[Problem], plan: Plan, blocks: int, tasks: list
+) -> list:
+    """Members before t = 0, with no pages yet; there may be so many blocks."""
     size = 1 if jax.default_backend() == "cpu" else len(tasks)
     lanes = []
     for first in range(0, len(tasks), size):
         group = tasks[first : first + size]
         ready = prepared(equations, problems, plan, blocks, group)
-        pages = blank_pages(course, ready.members, ready.states, blocks)
-        lanes.append(Lane(ready, at_start(ready.states), pages, group))
+        nothing: Any = None
+        lanes.append(Lane(ready, at_start(ready.states), nothing, group, equations.time.first_kind))
     return lanes
+
+
+def entering(lane: Lane, course: Course, pages: int, t: float) -> Lane:
+    """A lane at the start of a stretch of time, with blank pages for it."""
+    members, going, written = lane.ready.members, lane.going, lane.written
+    if lane.pages is not None:
+        done = int(np.min(np.asarray(going.done)))
+        written = (*written, jax.tree.map(lambda x: np.asarray(x)[:, :done], lane.pages))
+    if lane.kind != course.kind:
+        if isinstance(course.kind, Stepping):
+            members, states = in_steps(course.kind, members, going.states, t)
+        else:
+            assert isinstance(lane.kind, Stepping)
+            members, states = in_blocks(lane.kind, course.kind, members, going.states)
+        going = going._replace(states=states)
+    going = going._replace(done=np.zeros_like(np.asarray(going.done)))
+    blank = blank_pages(course, members, going.states, pages)
+    return lane._replace(
+        ready=lane.ready._replace(members=members),
+        going=going,
+        pages=blank,
+        kind=course.kind,
+        written=written,
+    )
 
 
 def threads(lanes: int) -> int:
@@ -98,19 +134,17 @@ def threads(lanes: int) -> int:
     return max(1, min(lanes, cores))
 
 
-def moved(course: Course, lane: Lane, edges: np.ndarray, last: int) -> Lane:
+def moved(course: Course, lane: Lane, cut: Cut, last: int) -> Lane:
     """A lane further on."""
-    going, pages = advance(course, lane.ready.members, lane.going, lane.pages, edges, last)
+    going, pages = advance(course, lane.ready.members, lane.going, lane.pages, cut, last)
     return lane._replace(going=jax.block_until_ready(going), pages=pages)
 
 
-def all_moved(
-    pool: ThreadPoolExecutor, course: Course, lanes: list[Lane], edges: np.ndarray, last: int
-) -> list:
-    """All lanes further on; at t = 0 the first goes alone, so that code is compiled once for all threads."""
+def all_moved(pool: ThreadPoolExecutor, course: Course, lanes: list[Lane], cut: Cut, last: int) -> list:
+    """All lanes further on; on a first page the first goes alone, so that code is compiled once for all."""
     if int(np.min(np.asarray(lanes[0].going.done))) == 0:
-        lanes = [moved(course, lanes[0], edges, 1), *lanes[1:]]
-    work = [pool.submit(moved, course, lane, edges, last) for lane in lanes]
+        lanes = [moved(course, lanes[0], cut, 1), *lanes[1:]]
+    work = [pool.submit(moved, course, lane, cut, last) for lane in lanes]
     try:
         return [one.result() for one in work]
     except KeyboardInterrupt as error:  # what has begun is finished first: nothing is half done
@@ -125,11 +159,11 @@ class StoppedError(Exception):
         self.lanes = lanes
 
 
-def course_of(equations: Equations, plan: Plan, blocks: int = 0) -> Course:
-    """How members of a plan march."""
+def course_of(equations: Equations, plan: Plan, kind: Blocks | Stepping, blocks: int = 0) -> Course:
+    """How members of a plan march through blocks of a kind, where there are so many in all."""
     paths = sum(part.points for part in strata(equations.components, plan.points))
-    nodes = blocks if isinstance(equations.time, Stepping) else MANY_NODES
-    return Course(equations.time, kept_rows(paths, nodes))
+    single = isinstance(equations.time, StepTime) and not equations.time.in_blocks
+    return Course(kind, kept_rows(paths, blocks if single else MANY_NODES))
 
 
 def march_along(
@@ -142,22 +176,18 @@ def march_along(
 ) -> Ensemble:
     """All replicas of all problems along a known grid, as many at once as memory allows."""
     count, blocks = len(plan.seeds), len(edges) - 1
-    size = room(blocks + 1)
-    course = course_of(equations, plan, size)
     tasks = [(p, r) for r in range(count) for p in range(len(problems))]
-    padded = np.concatenate([[0.0], edges, np.full(size - blocks - 1, edges[-1])])
     found: dict[tuple[int, int], Replica] = {}
     reached, health, failure = blocks, FINE, None
     for first in range(0, len(tasks), at_once):
         group = tasks[first : first + at_once]
-        lanes = lanes_at_rest(equations, problems, plan, course, size, group)
+        lanes = lanes_at_rest(equations, problems, plan, room(blocks + 1), group)
         share = (first / len(tasks), len(group) / len(tasks))
-        lanes, failure = marched(course, lanes, padded, blocks, share, report)
+        lanes, here, failure = marched(equations, plan, lanes, edges, share, report)
+        if here < reached:
+            reached, health = here, max(int(np.max(np.asarray(lane.going.health))) for lane in lanes)
         for lane in lanes:
-            done = np.asarray(lane.going.done) - 1
-            if done.min() < reached:
-                reached, health = int(done.min()), int(np.asarray(lane.going.health)[np.argmin(done)])
-            found |= dict(zip(lane.tasks, collected(lane, course.keep), strict=True))
+            found |= dict(zip(lane.tasks, collected(lane), strict=True))
         if failure is not None:
             break
     whole = [r for r in range(count) if all((p, r) in found for p in range(len(problems)))]
@@ -166,47 +196,78 @@ def march_along(
 
 
 def marched(
-    course: Course,
+    equations: Equations,
+    plan: Plan,
     lanes: list[Lane],
     edges: np.ndarray,
-    blocks: int,
     share: tuple[float, float],
     report: Callable[[float, int], None],
-) -> tuple[list[Lane], BaseException | None]:
-    """A march in a few pieces, told after each of them; an interruption comes back with what is done."""
-    pieces = min(PIECES, blocks)
+) -> tuple[list[Lane], int, BaseException | None]:
+    """A march in a few pieces, told after each of them: the lanes, blocks that all have done, and what
+    stopped them."""
+    stretches, blocks, reached = equations.time.stretches(edges), len(edges) - 1, 0
+    longest: dict[Any, int] = {}
+    for one in stretches:
+        longest[one.kind] = max(longest.get(one.kind, 0), one.before + one.last - one.first)
     with ThreadPoolExecutor(threads(len(lanes))) as pool:
-        for piece in range(1, pieces + 1):
-            last = 1 + blocks * piece // pieces
-            try:
-                lanes = all_moved(pool, course, lanes, edges, last)
-                done = min(int(np.min(np.asarray(lane.going.done))) for lane in lanes)
-                report(share[0] + share[1] * piece / pieces, done - 1)
-            except StoppedError as stopped:
-                return stopped.lanes, KeyboardInterrupt()
-            except KeyboardInterrupt as error:
-                return lanes, error
-            if done < last:
-                break
-    return lanes, None
+        for stretch in stretches:
+            course, size = course_of(equations, plan, stretch.kind, blocks), room(longest[stretch.kind])
+            lanes = [entering(lane, course, size, float(edges[stretch.first])) for lane in lanes]
+            pages, inside = equations.time.pages(edges, stretch, size), stretch.last - stretch.first
+            pieces = min(inside, int(np.ceil(PIECES * inside / blocks)))
+            for piece in range(1, pieces + 1):
+                last = stretch.before + inside * piece // pieces
+                try:
+                    lanes = all_moved(pool, course, lanes, pages, last)
+                    done = least_done(lanes)
+                    reached = stretch.first + max(0, done - stretch.before)
+                    report(share[0] + share[1] * reached / blocks, reached)
+                except StoppedError as stopped:
+                    done = max(0, least_done(stopped.lanes) - stretch.before)
+                    return stopped.lanes, stretch.first + done, KeyboardInterrupt()
+                except KeyboardInterrupt as error:
+                    return lanes, reached, error
+                if done < last:
+                    return lanes, reached, None
+    return lanes, reached, None
 
 
-def collected(lane: Lane, keep: int) -> list[Replica]:
-    """Finished members, on the host; the first page is t = 0."""
+def least_done(lanes: list[Lane]) -> int:
+    """Pages that all lanes have written in their stretch."""
+    return min(int(np.min(np.asarray(lane.going.done))) for lane in lanes)
+
+
+def collected(lane: Lane) -> list[Replica]:
+    """Finished members, on the host; the very first page is t = 0."""
     ready, rows, side = lane.ready, lane.going.states.coordinates, lane.ready.members.coordinates
-    pages, basis, still = jax.tree.map(np.asarray, (lane.pages, rows.basis, rows.still_basis))
+    pages, basis, still = jax.tree.map(
+        np.asarray, ((*lane.written, lane.pages), rows.basis, rows.still_basis)
+    )
     along = np.einsum("mrn,mn->mr", basis, np.asarray(side.weight * side.facts))
-    c = pages.start_w.shape[2]
+    c, keep = pages[0].start_w.shape[2], pages[0].theta.shape[-1]
     found = []
     for k, (sample, datum) in enumerate(zip(ready.samples, ready.data, strict=True)):
         whole = jax.tree.map(lambda x, k=k: x[k], pages)
-        later = jax.tree.map(lambda x: x[1:], whole)
-        first = at_first_node(jax.tree.map(lambda x: x[0], whole), c)
+        first = at_first_node(jax.tree.map(lambda x: x[0], whole[0]), c)
+        later = joined_pages([jax.tree.map(lambda x: x[1:], whole[0]), *whole[1:]])
         kept = None if datum is None else Datum(*(np.asarray(part)[:keep] for part in datum))
         weight = sample.weight[:keep] / np.sum(sample.weight[:keep])
         parts = (sample.target[:keep], weight, sample.folded[:keep], kept)
         found.append(Replica(first, later, *parts, along[k], still[k]))
     return found
+
+
+def joined_pages(parts: list[Nodes]) -> tuple[Nodes, ...]:
+    """Pages of stretches, one after another; those of one kind that meet are one."""
+    found: list[Nodes] = []
+    for part in parts:
+        if len(part.count) == 0 and len(parts) > 1:
+            continue
+        if found and found[-1].theta.shape[1] == part.theta.shape[1]:
+            found[-1] = jax.tree.map(lambda *x: np.concatenate(x), found[-1], part)
+        else:
+            found.append(part)
+    return tuple(found) or (parts[0],)
 
 
 def at_first_node(page: Nodes, c: int) -> Nodes:
@@ -221,4 +282,8 @@ def at_first_node(page: Nodes, c: int) -> Nodes:
 
 def cut(replica: Replica, blocks: int) -> Replica:
     """The replica up to a number of blocks."""
-    return replica._replace(later=jax.tree.map(lambda x: x[:blocks], replica.later))
+    left, parts = blocks, []
+    for part in replica.later:
+        parts.append(jax.tree.map(lambda x, left=left: x[:left], part))
+        left -= min(left, len(part.count))
+    return replica._replace(later=joined_pages(parts))

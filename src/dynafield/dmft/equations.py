@@ -13,7 +13,7 @@ import jax.numpy as jnp
 
 from dynafield.problem.model import Datum, Model
 
-__all__ = ["CoordinateRow", "DataRow", "Row"]
+__all__ = ["CoordinateRow", "DataRow", "MovingRow", "Row"]
 
 
 class Row(eqx.Module):
@@ -65,10 +65,48 @@ class CoordinateRow(Row):
         theta = state.reshape(self.model.state_shape)
         return self.model.p(drive.reshape(self.model.channels), theta, t).reshape(-1)
 
+    def sums(self, integral: Any, count: Any) -> Any:
+        """A of a block, for every entry of the state: here that of time for all of them."""
+        return integral[:, :, None]
+
     def admissible(self, step: Any, state: Any) -> Any:
         """A Newton step that does not go too far."""
         shape = self.model.state_shape
         return self.model.admissible(step.reshape(shape), state.reshape(shape)).reshape(-1)
+
+
+class MovingRow(CoordinateRow):
+    """A coordinate with its velocity as part of the state, where many steps are one block [eq:heavy_ball]."""
+
+    inertia: Any
+    looks_ahead: bool = eqx.field(static=True)
+
+    @property
+    def states(self) -> int:
+        """θ and m."""
+        return 2 * self.model.states
+
+    def sums(self, integral: Any, count: Any) -> Any:
+        """Sums over steps for θ, over their number for the velocity."""
+        k = self.model.states
+        return jnp.concatenate([jnp.repeat(x[:, :, None], k, axis=2) for x in (integral, count)], axis=2)
+
+    def output(self, state: Any, facts: Any, t: Any) -> Any:
+        """o(θ)."""
+        return super().output(state[: self.model.states], facts, t)
+
+    def rate(self, drive: Any, state: Any, facts: Any, t: Any) -> Any:
+        """How a step moves θ, per unit of time, and the velocity."""
+        theta, velocity = jnp.split(state, 2)
+        rate = super().rate(drive, theta, facts, t)
+        after = self.inertia * velocity + rate
+        move = self.inertia * after + rate if self.looks_ahead else after
+        return jnp.concatenate([move, after - velocity])
+
+    def admissible(self, step: Any, state: Any) -> Any:
+        """A Newton step that does not go too far with θ."""
+        k = self.model.states
+        return jnp.concatenate([super().admissible(step[:k], state[:k]), step[k:]])
 
 
 class DataRow(Row):

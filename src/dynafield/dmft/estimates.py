@@ -10,21 +10,24 @@ from jaxtyping import Float
 
 from dynafield.dmft.ensemble import Ensemble, Replica
 from dynafield.dmft.grid import FAINT, defects
-from dynafield.dmft.preparation import Equations, Order, Problem
+from dynafield.dmft.preparation import Order, Problem
+from dynafield.dmft.rules import TimeRule
 from dynafield.problem.model import MEASURES, Model
 
 __all__ = [
     "COARSER",
+    "LIKELY",
+    "SIGNIFICANT",
     "Estimate",
     "Parts",
     "TIME_SHARE",
     "add_bias",
+    "biased",
     "curves_of",
     "dropping",
     "estimate",
     "long_blocks",
     "missed_by",
-    "on_nodes",
     "shortfall",
 ]
 
@@ -46,6 +49,8 @@ NEARBY = 6
 """Nodes on both sides over which chance is judged."""
 SIGNIFICANT = 2.0
 """A difference between rounds is bias as far as it exceeds so many of its standard errors."""
+LIKELY = 1.0
+"""The same where steps have noise of their own, and samples as many directions as steps: it is there."""
 
 
 class Parts(NamedTuple):
@@ -75,17 +80,12 @@ class Estimate:
     parts: dict[str, Parts]
 
 
-def on_nodes(first: np.ndarray, later: np.ndarray) -> np.ndarray:
-    """Pages of blocks as one array over all nodes, t = 0 first."""
-    return np.concatenate([first, later.reshape(-1, *later.shape[2:])])
-
-
 def curves_of(model: Model, replica: Replica, observed: Any = None) -> dict[str, np.ndarray]:
     """Losses and errors of a replica on all nodes; of sampled data, or by mean squares of affine ones.
 
     `observed` has losses and errors (time, 4) of affine data on which they had to be observed.
     """
-    all_curves = on_nodes(replica.first.curves, replica.later.curves)
+    all_curves = replica.on_nodes("curves")
     test, penalty, train = all_curves[:, 0], all_curves[:, 1], all_curves[:, 2]
     if all_curves.shape[1] > 3:
         found = dict(zip(MEASURES, all_curves[:, 3:].T, strict=True))
@@ -98,11 +98,12 @@ def curves_of(model: Model, replica: Replica, observed: Any = None) -> dict[str,
 
 
 def estimate(
-    equations: Equations, runs: list[dict[str, np.ndarray]], replicas: list[Replica], dropped: dict[str, Any]
-) -> Estimate:
+    time: TimeRule, edges: np.ndarray, runs: list[dict[str, np.ndarray]], replicas: list[Replica],
+    dropped: dict[str, Any],
+) -> Estimate:  # fmt: skip
     """Means over replicas, and their error bars but for the bias of a sample."""
     count, value, parts = len(runs), {}, {}
-    stepping, sweeping = time_errors(equations, replicas[0], runs[0]), sweep_errors(replicas, runs[0])
+    stepping, sweeping = time_errors(time, edges, replicas[0], runs[0]), sweep_errors(replicas, runs[0])
     for name in runs[0]:
         rows = np.array([one[name] for one in runs])
         value[name] = np.mean(rows, axis=0)
@@ -116,36 +117,50 @@ def estimate(
 
 
 def time_errors(
-    equations: Equations, replica: Replica, curves: dict[str, np.ndarray]
+    time: TimeRule, edges: np.ndarray, replica: Replica, curves: dict[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
     """Errors in time of the curves on the nodes, zero at t = 0."""
     found = {}
-    for name, errors in block_errors(equations, replica, curves).items():
-        kept = name.startswith("test")  # weights that no data hold stay where an earlier block has put them
-        found[name] = np.concatenate(
-            [[0.0], np.maximum.accumulate(errors.ravel()) if kept else errors.ravel()]
-        )
+    for name, errors in block_errors(time, edges, replica, curves).items():
+        on_nodes = np.concatenate([[0.0], *(part.ravel() for part in errors)])
+        if name.startswith("test"):  # weights that no data hold stay where an earlier block has put them
+            on_nodes = np.maximum.accumulate(on_nodes)
+        elif time.remembers:  # residuals that oscillate keep errors of an earlier block, as shares of them
+            size = np.abs(curves[name]) + FAINT**2 * np.max(np.abs(curves[name]))
+            on_nodes = size * np.maximum.accumulate(on_nodes / size)
+        found[name] = on_nodes
     return found
 
 
 def block_errors(
-    equations: Equations, replica: Replica, curves: dict[str, np.ndarray]
-) -> dict[str, np.ndarray]:
-    """Errors in time that every block makes, at its nodes: the smaller of both estimates.
+    time: TimeRule, edges: np.ndarray, replica: Replica, curves: dict[str, np.ndarray]
+) -> dict[str, list[np.ndarray]]:
+    """Errors in time that blocks make, at their nodes, stretch by stretch: the smaller of both estimates.
 
-    Training curves follow from F of the data, test curves from F of the coordinates.
+    Training curves follow from F of the data, test curves from F of the coordinates. Single steps make no
+    error.
     """
-    rule = equations.time.rule
-    if rule is None:
-        return {}
-    found, later, s = {}, replica.later, len(rule.nodes)
-    for part, start, rows in (("train", later.start_ell, later.F_ell), ("test", later.start_w, later.F_w)):
-        starts, nodes = start.reshape(len(start), -1), rows.reshape(len(rows), s, -1)
+    places = time.places(edges)
+    found: dict[str, list[np.ndarray]] = {}
+    for part, start, F in (("train", "start_ell", "F_ell"), ("test", "start_w", "F_w")):
+        starts = np.concatenate([getattr(one, start).reshape(len(one.count), -1) for one in replica.later])
         scale = float(np.max(np.linalg.norm(starts, axis=1))) or 1.0
-        absolute, relative = (x[:, None] for x in defects(rule, starts, nodes, scale))
-        for name in (n for n in curves if n.startswith(part) or (part == "train" and n == "loss")):
-            values = np.abs(curves[name])
-            found[name] = np.minimum(absolute * np.max(values), relative * values[1:].reshape(-1, s))
+        names = [n for n in curves if n.startswith(part) or (part == "train" and n == "loss")]
+        found |= {name: [] for name in names}
+        place = 1
+        for pages, where in zip(replica.later, places, strict=True):
+            blocks, s = where.shape
+            absolute = relative = np.zeros((blocks, 1))
+            if s > 1:
+                rows = getattr(pages, F).reshape(blocks, s, -1)
+                first = getattr(pages, start).reshape(blocks, -1)
+                absolute, relative = (x[:, None] for x in defects(time, where, first, rows, scale))
+            here = slice(place, place + blocks * s)
+            for name in names:
+                values = np.abs(curves[name])
+                error = np.minimum(absolute * np.max(values), relative * values[here].reshape(-1, s))
+                found[name].append(error)
+            place = here.stop
     return found
 
 
@@ -154,8 +169,8 @@ def sweep_errors(replicas: list[Replica], curves: dict[str, np.ndarray]) -> dict
 
     Those of weights stay and add up; residuals forget them.
     """
-    left = np.mean([one.later.left for one in replicas], axis=0)
-    nodes = (len(next(iter(curves.values()))) - 1) // len(left)
+    left = np.mean([np.concatenate([part.left for part in one.later]) for one in replicas], axis=0)
+    nodes = np.concatenate([np.full(len(part.count), part.w.shape[1]) for part in replicas[0].later])
     found = {}
     for name, values in curves.items():
         share = np.cumsum(left[:, 0]) if name.startswith("test") else left[:, 1]
@@ -215,6 +230,12 @@ def shortfall(order: Order, estimates: list[Estimate]) -> float:
     return largest(order, estimates, lambda parts: parts.scatter) / SAMPLE_SHARE
 
 
+def biased(order: Order, estimates: list[Estimate]) -> float:
+    """Largest bias in units of what is allowed, if error bars miss the tolerance mostly because of it."""
+    worst, part = missed_by(order, estimates)
+    return largest(order, estimates, lambda parts: parts.bias) if worst > 1 and part == WORDS.bias else 0.0
+
+
 def missed_by(order: Order, estimates: list[Estimate]) -> tuple[float, str]:
     """Largest error bar in units of what is allowed, and its largest part in words."""
     sizes = [largest(order, estimates, lambda parts, k=k: parts[k]) for k in range(len(WORDS))]
@@ -241,22 +262,28 @@ def long_blocks(order: Order, ensemble: Ensemble, estimates: list[Estimate]) -> 
     """Which blocks make errors in time that are larger than those of a pilot may be."""
     found = np.zeros(len(ensemble.edges) - 1, bool)
     for problem, one, replicas in zip(order.problems, estimates, ensemble.replicas, strict=True):
-        errors = block_errors(order.equations, replicas[0], one.value)
+        errors = block_errors(order.time, ensemble.edges, replicas[0], one.value)
         for name, values in monitored(order, problem, one.value).items():
-            most = TIME_SHARE * allowed(order, values, one.value, name)[1:]
-            found |= np.any(errors[name] > most.reshape(errors[name].shape), axis=1)
+            most = TIME_SHARE * allowed(order, values, one.value, name)
+            node, block = 1, 0
+            for part in errors[name]:
+                here, size = most[node : node + part.size].reshape(part.shape), len(part)
+                found[block : block + size] |= np.any(part > here, axis=1)
+                node, block = node + part.size, block + size
     return found
 
 
-def add_bias(before: list[Estimate], now: list[Estimate], ratio: float) -> None:
+def add_bias(
+    before: list[Estimate], now: list[Estimate], ratio: float, significant: float = SIGNIFICANT
+) -> None:
     """Add to error bars what a smaller sample had on average beyond its scatter [eq:bias].
 
     The bias of a sample is of order rank/points: that of the larger one follows from the difference, and the
-    `ratio` of their points.
+    `ratio` of their points. A difference is bias as far as it exceeds `significant` of its standard errors.
     """
     for old, new in zip(before, now, strict=True):
         for name, parts in new.parts.items():
             gap = np.abs(new.value[name] - old.value[name])
-            chance = SIGNIFICANT * np.hypot(old.parts[name].scatter, parts.scatter)
+            chance = significant * np.hypot(old.parts[name].scatter, parts.scatter)
             bias = np.maximum(gap - chance, 0.0) * ratio / (1 - ratio)
             new.parts[name] = parts._replace(bias=np.hypot(parts.bias, bias))

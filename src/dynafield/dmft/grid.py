@@ -7,11 +7,13 @@ more node, is better by a power of h; so the defect to the power (s+1)/s measure
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import jax
 import numpy as np
 from jaxtyping import Float
 
+from dynafield.dmft.curvature import curvature, most_curvature
 from dynafield.dmft.ensemble import (
     Ensemble,
     Lane,
@@ -19,21 +21,22 @@ from dynafield.dmft.ensemble import (
     collected,
     course_of,
     cut,
+    entering,
     lanes_at_rest,
+    least_done,
     threads,
 )
 from dynafield.dmft.march import CROWDED, DIVERGING, FINE, Course, room
 from dynafield.dmft.member import Nodes
 from dynafield.dmft.preparation import Equations, Plan, Problem, Tolerance
+from dynafield.dmft.rules import LEAST, Blocks, StepTime, Stretch, TimeRule
+from dynafield.dmft.transitions import in_steps
 from dynafield.errors import SolveError
-from dynafield.numerics.collocation import Radau, lagrange, radau
 
-__all__ = ["FAINT", "defects", "halved", "march_adaptively", "shortest_blocks"]
+__all__ = ["FAINT", "defects", "march_adaptively", "shortest_blocks"]
 
 FAINT = 1e-8
 """Residuals below this, relative to their size at t = 0, never have relative accuracy."""
-SHARE = 0.5
-"""Error per defect to the power (s+1)/s, from comparison with halved blocks: .1 to .5 was found."""
 LONGEST = 2.5
 """A block is at most so many times longer than the one before."""
 SMALLEST = 1e-12
@@ -42,46 +45,61 @@ FIRST = 0.1
 """First guess of the first block."""
 MANY, MOST = 20, 40
 """After so many sweeps blocks do not grow; with more than so many a shorter one is tried."""
+SINGLE, MOST_SINGLE = 16, 512
+"""Steps taken one by one before a block is tried again; and where it is refused again, at most."""
 LASTING = 0.9
 """A defect of which a shorter block keeps this share is no error in time, if it is as small as what is
 dropped: a direction that had been dropped before has become large enough at the start of the block to be
 kept."""
 
 
+def extrapolated(places: Float[np.ndarray, "b s"]) -> Float[np.ndarray, "b s"]:
+    """Weights of the nodes of blocks in the polynomials through them, at the start of the blocks."""
+    gaps = places[:, :, None] - places[:, None]
+    others = ~np.eye(places.shape[1], dtype=bool)
+    shares = np.where(others, -places[:, None] / np.where(others, gaps, 1.0), 1.0)
+    return np.prod(shares, axis=2)
+
+
 def defects(
-    rule: Radau, starts: Float[np.ndarray, "b m"], nodes: Float[np.ndarray, "b s m"], scale: float
+    time: TimeRule,
+    places: Float[np.ndarray, "b s"],
+    starts: Float[np.ndarray, "b m"],
+    nodes: Float[np.ndarray, "b s m"],
+    scale: float,
 ) -> tuple[Float[np.ndarray, " b"], Float[np.ndarray, " b"]]:
     """Errors that the defects of blocks stand for: in units of the scale squared, and relative.
 
     A row of F is a path-space vector: its norm is a root mean square over paths, so that the
     defect of the rows is that of single paths, which may be rough where averages are smooth.
     """
-    s = len(rule.nodes)
-    back = lagrange(rule.nodes, np.zeros(1))[0]
-    missed = np.linalg.norm(np.einsum("i,bik->bk", back, nodes) - starts, axis=1)
+    s = places.shape[1]
+    missed = np.linalg.norm(np.einsum("bi,bik->bk", extrapolated(places), nodes) - starts, axis=1)
     size = np.min(np.linalg.norm(nodes, axis=2), axis=1) + 1e-12 * scale
     power = (s + 1) / s
-    return SHARE * (missed / scale) ** power, SHARE * (missed / size) ** power
+    return time.per_defect * (missed / scale) ** power, time.per_defect * (missed / size) ** power
 
 
-def excess(rule: Radau, pages: Nodes, sizes: np.ndarray, tolerance: Tolerance) -> float:
+def excess(
+    time: TimeRule, places: np.ndarray, pages: Nodes, sizes: np.ndarray, tolerance: Tolerance
+) -> float:
     """Largest estimated error of a block over all members, in units of what is allowed."""
-    worst, s = 0.0, len(rule.nodes)
+    worst, s = 0.0, places.shape[1]
     for side, (start, rows) in enumerate(((pages.start_w, pages.F_w), (pages.start_ell, pages.F_ell))):
         for k in range(len(sizes)):
             scale = float(sizes[k, side]) or 1.0
             nodes = rows[k].reshape(1, s, -1)
-            absolute, relative = defects(rule, start[k].reshape(1, -1), nodes, scale)
+            absolute, relative = defects(time, places, start[k].reshape(1, -1), nodes, scale)
             worst = max(worst, float(absolute[0]) / tolerance.absolute)
             if tolerance.relative is not None and np.linalg.norm(nodes[0, -1]) > FAINT * scale:
                 worst = max(worst, float(relative[0]) / tolerance.relative)
     return worst
 
 
-def of_dropped(rule: Radau, epsilon: float, tolerance: Tolerance) -> float:
+def of_dropped(time: TimeRule, stages: int, epsilon: float, tolerance: Tolerance) -> float:
     """The largest such excess that directions of size ε, dropped at the start and at a node, can make."""
     least = min(tolerance.absolute, tolerance.relative or np.inf)
-    return SHARE * (2 * epsilon) ** ((len(rule.nodes) + 1) / len(rule.nodes)) / least
+    return time.per_defect * (2 * epsilon) ** ((stages + 1) / stages) / least
 
 
 def march_adaptively(
@@ -90,40 +108,42 @@ def march_adaptively(
     plan: Plan,
     t_max: float,
     tolerance: Tolerance,
-    most: int,
     report: Callable[[float, int], None],
 ) -> Ensemble:
     """March to the end with blocks chosen on the way, which suit all members."""
     tasks = [(p, r) for r in range(len(plan.seeds)) for p in range(len(problems))]
-    course = course_of(equations, plan)
-    lanes = lanes_at_rest(equations, problems, plan, course, room(1), tasks)
+    lanes = lanes_at_rest(equations, problems, plan, 0, tasks)
     limit = min(one.model.longest_block() for one in problems)
+    kind = StepSearch if isinstance(equations.time, StepTime) else Search
     with ThreadPoolExecutor(threads(len(lanes))) as pool:
-        search = Search(pool, course, lanes, t_max, tolerance, limit, most, max(plan.epsilons))
+        search = kind(pool, equations, plan, lanes, t_max, tolerance, limit)
         health, failure = FINE, None
         try:
             health = search.run(report)
         except (KeyboardInterrupt, SolveError) as error:
             failure = error
-    return search.ensemble(plan, problems, health, failure)
+    return search.ensemble(problems, health, failure)
 
 
 class Search:
     """A march that chooses its blocks; the edges so far and what is known on their nodes."""
 
     def __init__(
-        self, pool: ThreadPoolExecutor, course: Course, lanes: list[Lane], t_max: float, tolerance: Tolerance,
-        limit: float, most: int, epsilon: float,
+        self, pool: ThreadPoolExecutor, equations: Equations, plan: Plan, lanes: list[Lane], t_max: float,
+        tolerance: Tolerance, limit: float,
     ):  # fmt: skip
-        self.pool, self.course, self.lanes, self.tolerance = pool, course, lanes, tolerance
-        self.t_max, self.limit, self.most = t_max, limit, most
+        self.pool, self.equations, self.plan, self.tolerance = pool, equations, plan, tolerance
+        self.t_max, self.limit = t_max, limit
+        self.time: Any = equations.time
         self.edges: list[float] = []
         self.refused = np.inf
-        self.rule: Radau = radau(course.time.stages)
-        self.dropped = of_dropped(self.rule, epsilon, tolerance)
+        self.blocks: Course = course_of(equations, plan, Blocks())
+        self.lanes = lanes
+        self.dropped = of_dropped(self.time, self.blocks.kind.stages, max(plan.epsilons), tolerance)
 
     def run(self, report: Callable[[float, int], None]) -> int:
         """To the end, or how the members are where that is not reached."""
+        self.lanes = [entering(lane, self.blocks, room(1), 0.0) for lane in self.lanes]
         if self.tried(0.0, 0.0) is None:
             return CROWDED
         length, now, searching = min(FIRST, self.limit, self.t_max), 0.0, True
@@ -137,9 +157,9 @@ class Search:
                     f"the flow could not be followed beyond t={now:.6g}, however short the block: "
                     "it may blow up there, or its kernels do not settle"
                 )
-            if len(self.edges) > self.most:
+            if len(self.edges) > self.time.most:
                 raise SolveError(
-                    f"more than {self.most} blocks of time are needed beyond t={now:.6g}: "
+                    f"more than {self.time.most} blocks of time are needed beyond t={now:.6g}: "
                     "take a larger tol (or rtol, or none), or a smaller t_max"
                 )
             end = self.t_max if length == left else now + length
@@ -160,26 +180,31 @@ class Search:
 
     def tried(self, start: float, end: float) -> float | None:
         """Solve a block, keep it if it is good: by which factor the next should be longer; None: no room."""
-        number = len(self.edges)
         lanes = self.lanes
-        if number == lanes[0].pages.F_w.shape[1]:
-            lanes = [lane._replace(pages=with_room(lane.pages, room(number + 1))) for lane in lanes]
-        edges = np.full(1 + lanes[0].pages.F_w.shape[1], end)
-        edges[number] = start
-        found = all_moved(self.pool, self.course, lanes, edges, number + 1)
+        page = least_done(lanes)
+        if page == lanes[0].pages.F_w.shape[1]:
+            lanes = [lane._replace(pages=with_room(lane.pages, room(page + 1))) for lane in lanes]
+        size = lanes[0].pages.F_w.shape[1]
+        edges = np.array([start, end])
+        both = self.time.pages(edges, Stretch(self.blocks.kind, 0, 1), 2)  # t = 0, and the block
+        pages = jax.tree.map(lambda x: np.repeat(x[:1] if end == 0 else x[1:], size, 0), both)
+        found = all_moved(self.pool, self.blocks, lanes, pages, page + 1)
         health = np.concatenate([np.asarray(lane.going.health) for lane in found])
         if np.any(health == CROWDED):
             return None
         if np.any(health != FINE):
             return 0.4 if not np.any(health == DIVERGING) else 0.25
-        sweeps = max(int(np.max(np.asarray(lane.pages.sweeps)[:, number])) for lane in found)
+        sweeps = max(int(np.max(np.asarray(lane.pages.sweeps)[:, page])) for lane in found)
         if sweeps > MOST:
             return 0.4
         worst = 1e-12
-        for lane in found if number else ():
-            page = jax.tree.map(lambda x: np.asarray(x)[:, number], lane.pages)
-            worst = max(worst, excess(self.rule, page, np.asarray(lane.going.states.sizes), self.tolerance))
-        factor = 0.9 * worst ** (-1 / (len(self.rule.nodes) + 1))
+        for lane in found if end > 0 else ():
+            places = self.time.places(edges)[0]
+            here = jax.tree.map(lambda x: np.asarray(x)[:, page], lane.pages)
+            worst = max(
+                worst, excess(self.time, places, here, np.asarray(lane.going.states.sizes), self.tolerance)
+            )
+        factor = 0.9 * worst ** (-1 / (self.blocks.kind.stages + 1))
         if factor < 0.8 and (worst < LASTING * self.refused or worst > self.dropped):
             self.refused = worst
             return factor
@@ -193,18 +218,111 @@ class Search:
         self.edges.pop()
         self.lanes = self.before
 
-    def ensemble(
-        self, plan: Plan, problems: list[Problem], health: int, failure: BaseException | None
-    ) -> Ensemble:
+    def ensemble(self, problems: list[Problem], health: int, failure: BaseException | None) -> Ensemble:
         """What has been solved."""
         if len(self.edges) < 2:
-            return Ensemble(np.zeros(1), [[] for _ in problems], plan, health, failure)
+            return Ensemble(np.zeros(1), [[] for _ in problems], self.plan, health, failure)
         found = {}
         for lane in self.lanes:
-            found |= dict(zip(lane.tasks, collected(lane, self.course.keep), strict=True))
-        count, blocks = len(plan.seeds), len(self.edges) - 1
+            found |= dict(zip(lane.tasks, collected(lane), strict=True))
+        count, blocks = len(self.plan.seeds), len(self.edges) - 1
         replicas = [[cut(found[p, r], blocks) for r in range(count)] for p in range(len(problems))]
-        return Ensemble(np.array(self.edges), replicas, plan, health, failure)
+        return Ensemble(np.array(self.edges), replicas, self.plan, health, failure)
+
+
+class StepSearch(Search):
+    """A march of discrete training: many steps are a block where training is smooth and stable, else single.
+
+    A block hides an instability, so that there is none where the largest curvature comes near one.
+    """
+
+    def run(self, report: Callable[[float, int], None]) -> int:
+        """To the end, or how the members are where that is not reached."""
+        clock, last = self.time.clock, len(self.time.clock) - 1
+        self.single = course_of(self.equations, self.plan, self.time.kind)
+        self.curved: dict[int, float] = {}
+        now, wait, health = 1, SINGLE, self.stepped(0, 1)
+        size = max(1, int(np.searchsorted(clock, min(FIRST, self.limit))))
+        while now < last and health == FINE:
+            left = last - now
+            size = min(size, left, self.longest(now))
+            size = left // 2 if size < left < 2 * size else size
+            factor: float | None = 0.0
+            if size >= LEAST and self.stable(now, now + size, now):
+                factor = self.block(now, now + size)
+                if factor is None:
+                    return CROWDED
+                if factor >= 0.8 and not self.stable(now, now + size, now + size):
+                    self.undo()
+                    factor = 0.5
+                if factor >= 0.8:
+                    now, wait = now + size, SINGLE
+                    size = int(np.ceil(size * min(factor, LONGEST)))
+                    report(clock[now], len(self.edges) - 1)
+                    continue
+                size = int(size * max(factor, 0.2))
+                if size >= LEAST:
+                    continue
+            until = min(now + wait, last)
+            health, now = self.stepped(now, until), until
+            size, wait = LEAST, min(2 * wait, MOST_SINGLE)
+            report(clock[now], len(self.edges) - 1)
+        return health
+
+    def longest(self, now: int) -> int:
+        """Steps until a block would be longer than it may be."""
+        if not np.isfinite(self.limit):
+            return len(self.time.clock)
+        return int(np.searchsorted(self.time.clock, self.time.clock[now] + self.limit)) - now
+
+    def stable(self, first: int, last: int, now: int) -> bool:
+        """Whether no step of a block comes near an instability, with the curvature that there is `now`.
+
+        That of the first replica of all problems; a schedule may have its largest step anywhere.
+        """
+        if now not in self.curved:
+            t, lanes = float(self.time.clock[now]), self.lanes
+            lanes = [lane for lane in lanes if any(replica == 0 for _, replica in lane.tasks)]
+            self.curved = {now: max(self.curvature_of(lane, t) for lane in lanes)}
+        largest = float(np.max(self.time.sizes[first : last + 1]))
+        return largest * self.curved[now] < most_curvature(self.equations)
+
+    def curvature_of(self, lane: Lane, t: float) -> float:
+        """The largest curvature of the members of a lane."""
+        members, states = lane.ready.members, lane.going.states
+        if isinstance(lane.kind, Blocks):
+            members, states = in_steps(self.time.kind, members, states, t)
+        return curvature(members, states, t)
+
+    def block(self, start: int, end: int) -> float | None:
+        """As `tried`, from step to step."""
+        clock = self.time.clock
+        if not isinstance(self.lanes[0].kind, Blocks):
+            steps = self.lanes
+            self.lanes = [entering(lane, self.blocks, room(1), float(clock[start])) for lane in steps]
+            factor = self.tried(float(clock[start]), float(clock[end]))
+            if factor is not None and factor < 0.8:
+                self.lanes = steps
+            self.before = steps
+            return factor
+        return self.tried(float(clock[start]), float(clock[end]))
+
+    def stepped(self, start: int, end: int) -> int:
+        """Single steps, and how the members are."""
+        clock = self.time.clock
+        while start < end:
+            to, t = min(end, start + SINGLE), float(clock[start])
+            self.lanes = [entering(lane, self.single, SINGLE + 1, t) for lane in self.lanes]
+            self.edges += [0.0] if start == 0 else []
+            stretch = Stretch(self.single.kind, start, to)
+            pages = self.time.pages(clock, stretch, SINGLE + 1)
+            self.lanes = all_moved(self.pool, self.single, self.lanes, pages, stretch.before + to - start)
+            done = least_done(self.lanes) - stretch.before
+            self.edges += clock[start + 1 : start + 1 + done].tolist()
+            if done < to - start:
+                return max(int(np.max(np.asarray(lane.going.health))) for lane in self.lanes)
+            start = to
+        return FINE
 
 
 def with_room(pages: Nodes, blocks: int) -> Nodes:
@@ -227,8 +345,3 @@ def shortest_blocks(grids: list[np.ndarray]) -> np.ndarray:
             shorter = float(np.min((ends - starts)[met]))
         edges.append(last if last - now < 1.01 * length else now + length)
     return np.array(edges)
-
-
-def halved(edges: Float[np.ndarray, " b"]) -> Float[np.ndarray, " c"]:
-    """The grid with all blocks halved."""
-    return np.sort(np.concatenate([edges, (edges[1:] + edges[:-1]) / 2]))

@@ -12,9 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from dynafield.dmft.blocks import flow_block
+from dynafield.dmft.blocks import solved_block
 from dynafield.dmft.member import Member, Nodes, State
-from dynafield.dmft.rules import Blocks, Stepping
+from dynafield.dmft.rules import Blocks, Cut, Stepping
 from dynafield.dmft.steps import training_step
 from dynafield.numerics.compiling import lightly_compiled
 from dynafield.problem.trainers import DIVERGED
@@ -46,14 +46,14 @@ def room(count: int, first: int = 16) -> int:
 
 
 class Course(NamedTuple):
-    """What code is compiled for: how time is cut, and how many rows of each side are written down."""
+    """What code is compiled for: the kind of blocks, and how many rows of each side are written down."""
 
-    time: Blocks | Stepping
+    kind: Blocks | Stepping
     keep: int
 
 
 class Going(NamedTuple):
-    """Members under way: states, pages written (t = 0 is the first), how each is, sizes at t = 0."""
+    """Members under way: states, pages written in this stretch, how each is, sizes at t = 0."""
 
     states: State
     done: Int[Any, " m"]
@@ -90,23 +90,18 @@ def judged(nodes: Nodes, first: Float[Array, "2"]) -> Int[Array, ""]:
     return jnp.where(bounded | nodes.unsettled, troubled, DIVERGING)
 
 
-def one_block(
-    course: Course, member: Member, state: State, number: Any, start: Any, end: Any
-) -> tuple[State, Nodes]:
+def one_block(course: Course, member: Member, state: State, block: Cut) -> tuple[State, Nodes]:
     """The next block or step of a member."""
-    if isinstance(course.time, Stepping):
-        return training_step(course.time, member, state, number, start, end, course.keep)
-    return flow_block(member, state, start, end - start, course.time.rule, course.keep)
+    if isinstance(course.kind, Stepping):
+        return training_step(course.kind, member, state, block.number, block.start, block.end, course.keep)
+    return solved_block(member, state, block, course.keep)
 
 
 @partial(lightly_compiled, static=0)
 def advance(
-    course: Course, members: Member, going: Going, pages: Nodes, edges: Float[Array, " e"], last: Any
+    course: Course, members: Member, going: Going, pages: Nodes, cut: Cut, last: Any
 ) -> tuple[Going, Nodes]:
-    """All members through the blocks up to number `last`, each as far as it is well.
-
-    Block k is from edge k to edge k + 1; the first has no length, and is t = 0.
-    """
+    """All members through the blocks of a stretch up to number `last`, each as far as it is well."""
 
     def one(member, now, pages):
         def under_way(carry):
@@ -116,10 +111,11 @@ def advance(
         def turn_page(carry):
             now, pages = carry
             k = now.done
-            state, nodes = one_block(course, member, now.states, k, edges[k], edges[k + 1])
+            block = jax.tree.map(lambda x: x[k], cut)
+            state, nodes = one_block(course, member, now.states, block)
             pages = jax.tree.map(partial(put, k), pages, nodes)
             sizes = jnp.stack([nodes.curves[-1, 0], nodes.curves[-1, 2]])
-            first: Any = jnp.where(k == 0, sizes, now.first)
+            first: Any = jnp.where(jnp.any(now.first > 0), now.first, sizes)
             health = judged(nodes, first).astype(now.health.dtype)  # no weak type: it would compile twice
             return Going(state, k + (health == FINE), health, first), pages
 
@@ -130,7 +126,7 @@ def advance(
 
 def blank_pages(course: Course, members: Member, states: State, blocks: int) -> Nodes:
     """Empty pages for so many blocks."""
-    s, model = course.time.stages, members.coordinate.model
+    s, model = course.kind.stages, members.coordinate.model
     count, c, k = len(states.sizes), model.outputs, model.states
     own, other = states.coordinates.basis.shape[1], states.coordinates.normals.shape[1]
     sampled, b = states.data is not None, s * c

@@ -1,6 +1,6 @@
 r"""One problem with one sample: what never changes, what is passed on, and what is written down.
 
-`steps.training_step` and `blocks.flow_block` lead from one state to the next. All are functions of arrays
+`steps.training_step` and `blocks.solved_block` lead from one state to the next. All are functions of arrays
 alone, compiled, and mapped over members [eq:projection].
 """
 
@@ -14,7 +14,18 @@ from dynafield.dmft.equations import CoordinateRow, DataRow
 from dynafield.dmft.newton import over_rows
 from dynafield.dmft.rows import Rows, Sampled
 
-__all__ = ["Batch", "Member", "Nodes", "Numbers", "State", "fineness", "most_directions", "observed", "rms"]
+__all__ = [
+    "Batch",
+    "Chance",
+    "Member",
+    "Nodes",
+    "Numbers",
+    "State",
+    "fineness",
+    "most_directions",
+    "observed",
+    "rms",
+]
 
 
 class Numbers(NamedTuple):
@@ -32,12 +43,14 @@ class Numbers(NamedTuple):
     floor: Float[Any, ""]
     inertia: Float[Any, ""]
     fraction: Float[Any, ""]
+    label_noise: Float[Any, ""]
 
 
 class Member(NamedTuple):
     """What never changes: numbers, the equations of both kinds of rows, and both samples.
 
-    Without `data` the data side is closed [eq:linear_data].
+    Without `data` the data side is closed [eq:linear_data]. `chance` is there where steps draw numbers of
+    their own.
     """
 
     numbers: Numbers
@@ -45,13 +58,26 @@ class Member(NamedTuple):
     coordinates: Sampled
     datum: DataRow | None
     data: Sampled | None
+    chance: Any
+
+
+class Chance(NamedTuple):
+    """Numbers that sampled rows draw in every step: None for what a trainer does not have.
+
+    Shares of sampled data that a step sees, temperature, noise of their labels.
+    """
+
     key: Any
+    fraction: Any
+    temperature: Any
+    label_noise: Any
 
 
 class Batch(NamedTuple):
-    """Mini-batches on a closed data side: normals of every step, their sizes, memory of the last step.
+    """Mini-batches and label noise on a closed data side: normals and sizes of steps, memory of the last.
 
-    Every step has a direction of its own, of size \\(n_t^2 = (1/b-1)E_{train}(t)\\) [eq:dmft_batches].
+    Every step has a direction of its own, of size \\(n_t^2 = (1/b-1)E_{train}(t) + \\sigma_l^2/b\\)
+    [eq:dmft_batches, eq:label_noise].
     """
 
     normals: Float[Any, "t n"]

@@ -2,7 +2,8 @@ r"""The equations of many rows in a block of time, by Newton's method.
 
 \(Y_i = Y_b + \sum_l A_{il}\,r(y_l, Y_l)\), \(y_l = k_l + \sum_j T_{lj}\,o(Y_j)\): states Y on s nodes,
 driven by what is known, k, and through the response T by the row's own outputs within the block
-[eq:block_rows]. Arrays have rows as their last axis.
+[eq:block_rows]. Arrays have rows as their last axis; A may differ
+between the entries of a state.
 """
 
 from typing import Any, NamedTuple
@@ -102,7 +103,7 @@ def newton_matrix(at: Local, integral: Array, inner: Array) -> Float[Array, "m m
     )  # node, state, node', state', row
     same = jnp.eye(s)[:, None, :, None, None]
     slope = slope + same * at.rate_by_state[:, :, None]
-    moved = sum(integral[:, j, None, None, None, None] * slope[None, j] for j in range(s))
+    moved = sum(integral[:, j, :, None, None, None] * slope[None, j] for j in range(s))
     one = jnp.eye(s * k).reshape(s, k, s, k, 1)
     return (one - moved).reshape(s * k, s * k, n)
 
@@ -110,7 +111,7 @@ def newton_matrix(at: Local, integral: Array, inner: Array) -> Float[Array, "m m
 def moved_by(integral: Array, values: Array) -> Array:
     """A applied to values on the nodes."""
     size = len(values)
-    return jnp.stack([sum(integral[i, j] * values[j] for j in range(size)) for i in range(size)])
+    return jnp.stack([sum(integral[i, j, :, None] * values[j] for j in range(size)) for i in range(size)])
 
 
 def solve_rows(
@@ -118,7 +119,7 @@ def solve_rows(
     facts: Any,
     weight: Float[Array, " n"],
     times: Float[Array, " s"],
-    integral: Float[Array, "s s"],
+    integral: Float[Array, "s s #k"],
     start: Float[Array, "k n"],
     known: Float[Array, "s c n"],
     inner: Float[Array, "b b"],
@@ -156,4 +157,4 @@ def solve_rows(
 
 def moved_by_drive(integral: Array, by_drive: Array) -> Array:
     """A r_y, as (node, state, node', channel', row)."""
-    return integral[:, None, :, None, None] * jnp.moveaxis(by_drive, 0, 1)[None]
+    return jnp.moveaxis(integral, 2, 1)[:, :, :, None, None] * jnp.moveaxis(by_drive, 0, 1)[None]

@@ -14,7 +14,6 @@ from jaxtyping import Float
 
 from dynafield.dmft.closed import Affine
 from dynafield.dmft.ensemble import Replica
-from dynafield.dmft.estimates import on_nodes
 from dynafield.dmft.preparation import Equations, Problem, affine_of
 from dynafield.dmft.sampling import draw_data
 from dynafield.problem.model import Datum, Model
@@ -43,9 +42,7 @@ def observe(equations: Equations, problem: Problem, replica: Replica, points: in
     datum, normals = draw_data(model, rho, problem.sigma, points, size + 1, (seed, 5))
     seen = directions_seen(replica, affine, model, datum, normals[1:], rho)
     h = at_zero(model, datum)
-    kernels = [
-        on_nodes(getattr(replica.first, name), getattr(replica.later, name)) for name in ("F_ell", "F_w")
-    ]
+    kernels = [replica.on_nodes(name) for name in ("F_ell", "F_w")]
     back = np.linalg.inv(affine.slope)
     trained, fresh = (
         np.einsum("ab,tbn->tan", back, difference((rows @ seen).reshape(-1, c, points), h))
@@ -76,7 +73,7 @@ def directions_seen(
     left = at_zero(model, datum) - np.outer(affine.to_teacher, np.asarray(datum.f_star))
     noise = np.linalg.pinv(affine.rest, rcond=1e-10) @ left
     still = replica.still_basis
-    used = np.any(replica.first.F_w != 0, axis=0) | np.any(replica.later.F_w != 0, axis=(0, 1))
+    used = np.any(replica.on_nodes("F_w") != 0, axis=0)
     covariance = np.diag(used.astype(float)) - np.outer(along, along) - still @ still.T
     values, vectors = np.linalg.eigh(covariance)
     factor = vectors * np.sqrt(np.maximum(values, 0.0))

@@ -9,9 +9,9 @@ from jaxtyping import Float
 
 from dynafield.dmft.closed import Affine, affine_part
 from dynafield.dmft.equations import CoordinateRow, DataRow
-from dynafield.dmft.member import Batch, Member, Numbers, State
+from dynafield.dmft.member import Batch, Chance, Member, Numbers, State
 from dynafield.dmft.rows import Rows, Sampled
-from dynafield.dmft.rules import Blocks, Stepping, TimeRule
+from dynafield.dmft.rules import STAGES, FlowTime, Stepping, StepTime, TimeRule
 from dynafield.dmft.sampling import Sample, draw, draw_data, strata, turned
 from dynafield.problem.model import Datum, Model, SquaredLoss, bare
 from dynafield.problem.priors import Components
@@ -52,7 +52,7 @@ class Equations:
     """What all problems of a solve have in common: prior, how time is cut, trainer, affine data or not."""
 
     components: Components
-    time: Blocks | Stepping
+    time: FlowTime | StepTime
     trainer: Steps | None
     closed: bool
 
@@ -71,6 +71,22 @@ class Equations:
     def fraction(self) -> float:
         """Share of the data that a step sees."""
         return 1.0 if self.trainer is None else self.trainer.fraction
+
+    @property
+    def label_noise(self) -> float:
+        """Standard deviation of the fresh noise of labels."""
+        return 0.0 if self.trainer is None else self.trainer.label_noise
+
+    @property
+    def random(self) -> bool:
+        """Whether steps have noise of their own."""
+        return self.trainer is not None and self.trainer.random
+
+    @property
+    def new_directions(self) -> bool:
+        """Whether this noise makes new directions of outputs in every step."""
+        trainer = self.trainer
+        return trainer is not None and (trainer.temperature > 0 or (trainer.random and not self.closed))
 
     @property
     def inertia(self) -> float:
@@ -112,9 +128,12 @@ def kept_rows(paths: int, nodes: int) -> int:
 def member_bytes(equations: Equations, model: Model, plan: Plan, blocks: int) -> float:
     """Memory of one member: normals, basis, and room for a sweep, of both sides; and what is written down."""
     paths = sum(part.points for part in strata(equations.components, plan.points))
-    nodes = blocks * equations.time.stages + 1
-    wide = 3 * plan.room + 40 * equations.time.stages * (model.states + model.outputs)
-    if equations.fraction < 1 and equations.closed:
+    single = isinstance(equations.time, StepTime) and not equations.time.in_blocks
+    stages = 1 if single else STAGES
+    nodes = blocks * stages + 1
+    states = model.states * (2 if equations.inertia > 0 else 1)
+    wide = 3 * plan.room + 40 * stages * (states + model.outputs)
+    if (equations.fraction < 1 or equations.label_noise > 0) and equations.closed:
         wide += 2 * nodes
     rows = paths if equations.closed else paths + plan.points
     pages = nodes * (4 * model.outputs * plan.room + (model.states + 1) * kept_rows(paths, nodes))
@@ -159,8 +178,8 @@ class Order(NamedTuple):
     @property
     def fixed(self) -> bool:
         """Whether the user has fixed points or grid, and takes the error bars that come."""
-        steps = self.time.rule is None
-        return self.points is not None or (self.edges is not None and not steps)
+        blocks = isinstance(self.time, FlowTime)
+        return self.points is not None or (self.edges is not None and blocks)
 
 
 class Prepared(NamedTuple):
@@ -202,7 +221,8 @@ def one_member(
     affine = affine_of(equations, problem)
     seed = (plan.seed, plan.seeds[replica])
     own, size = model.start.normals, plan.room
-    batches = equations.fraction < 1
+    trainer = equations.trainer
+    batches = equations.fraction < 1 or equations.label_noise > 0
     fold = model.odd and equations.closed and own == 0 and equations.symmetric
     white = steps + 1 if batches and equations.closed else 0
     sample = draw(strata(equations.components, plan.points), own + size + white, (*seed, 0), fold)
@@ -210,11 +230,12 @@ def one_member(
     theta = np.asarray(model.start.rows(sample.normals[:own].T, target), float).reshape(len(target), -1).T
     amplitude = problem.delta**-0.5
     accuracy = (plan.epsilons[replica], plan.faint, plan.settled, plan.floor)
-    values = (problem.delta, *accuracy, equations.inertia, equations.fraction)
+    values = (problem.delta, *accuracy, equations.inertia, equations.fraction, equations.label_noise)
     numbers = Numbers(*(np.asarray(x, float) for x in values))
     side = Sampled(weight, target, np.asarray(amplitude), affine.rest)
     row = CoordinateRow(bare(model), affine.slope, affine.to_teacher)
-    remembered = equations.time.begun(theta) if isinstance(equations.time, Stepping) else ()
+    kind = equations.time.first_kind
+    remembered = kind.begun(theta) if isinstance(kind, Stepping) else ()
     normals = turned(sample.normals[own : own + size], turns.coordinates)
     rows = at_rest(theta, normals, c, size, size, affine.rest)
     data = datum = None
@@ -227,18 +248,26 @@ def one_member(
         by_rows = Datum(facts.f_star, facts.xi, np.moveaxis(np.asarray(facts.z), 0, -1))
         other = Sampled(np.full(n, 1.0 / n), tuple(by_rows), np.ones(()), np.zeros((c, 0)))
         data = other, at_rest(np.zeros((c, n)), normals, c, size, size, np.zeros((c, 0)))
-    key = None
-    if batches and data is not None:
-        key = jax.random.key_data(jax.random.key(np.random.default_rng([*seed, 2]).integers(2**31)))
-    member = Member(numbers, row, side, None if data is None else DataRow(bare(model)), data and data[0], key)
+    heard = None if data is None else DataRow(bare(model))
+    member = Member(numbers, row, side, heard, data and data[0], chance_of(trainer, data is not None, seed))
     zeros = np.zeros((c, size))
     first = size_at_rest(model, sample, theta, affine)
     batch = batch_at_rest(sample.normals[own + size :]) if white else None
-    stages = equations.time.stages
-    inner = np.eye(stages * c) if equations.closed else np.zeros((stages * c,) * 2)
-    drive = np.zeros((c, len(target))) if isinstance(equations.time, Stepping) else None
+    inner = np.eye(kind.stages * c) if equations.closed else np.zeros((kind.stages * c,) * 2)
+    drive = np.zeros((c, len(target))) if isinstance(kind, Stepping) else None
     state = State(rows, data and data[1], zeros, zeros, inner, first, drive, remembered, batch)
     return member, state, sample, datum
+
+
+def chance_of(trainer: Steps | None, sampled: bool, seed: tuple[int, int]) -> Chance | None:
+    """What rows draw in every step, or None."""
+    if trainer is None or not (trainer.temperature > 0 or (trainer.random and sampled)):
+        return None
+    key = jax.random.key_data(jax.random.key(np.random.default_rng([*seed, 2]).integers(2**31)))
+    shares = trainer.fraction if sampled and trainer.fraction < 1 else None
+    labels = trainer.label_noise if sampled and trainer.label_noise > 0 else None
+    heat = trainer.temperature if trainer.temperature > 0 else None
+    return Chance(key, *(None if x is None else np.asarray(x, float) for x in (shares, heat, labels)))
 
 
 def size_at_rest(model: Model, sample: Sample, theta: np.ndarray, affine: Affine) -> Float[np.ndarray, "2"]:

@@ -16,23 +16,25 @@ import numpy as np
 from dynafield.dmft.ensemble import Ensemble, Replica, march_along
 from dynafield.dmft.estimates import (
     COARSER,
+    LIKELY,
+    SIGNIFICANT,
     TIME_SHARE,
     Estimate,
     add_bias,
+    biased,
     curves_of,
     dropping,
     estimate,
     long_blocks,
     missed_by,
-    on_nodes,
     shortfall,
 )
-from dynafield.dmft.grid import FAINT, halved, march_adaptively, shortest_blocks
+from dynafield.dmft.grid import FAINT, march_adaptively, shortest_blocks
 from dynafield.dmft.march import CROWDED, DIVERGING, FINE, UNSETTLED, room
 from dynafield.dmft.observation import observed_measures
 from dynafield.dmft.preparation import Order, Plan, Turns, member_bytes
-from dynafield.dmft.rules import Blocks
-from dynafield.dmft.sampling import leading_first
+from dynafield.dmft.rules import STAGES, StepTime
+from dynafield.dmft.sampling import leading_first, points_for
 from dynafield.errors import InputError, SolveError
 
 __all__ = ["Solution", "refine"]
@@ -94,7 +96,7 @@ def refine(order: Order, report: Report) -> Solution:
         told = partial(report, number=number, points=plan.points, edges=known.edges)
         found = round_of(order, plan, known, last.ensemble, told)
         if found.health == CROWDED and found.failure is None:
-            plan = plan._replace(room=room(plan.room + 1))
+            plan = plan._replace(room=room(2 * plan.room))
             continue
         if found.health == UNSETTLED and found.failure is None and can_be_eased(order, plan):
             plan, known = eased(order, plan, known)
@@ -105,7 +107,8 @@ def refine(order: Order, report: Report) -> Solution:
             return now if further else last._replace(failure=now.failure)
         ratio = smaller.ensemble.plan.points / found.plan.points
         if ratio < 1 and len(smaller.ensemble.edges) == len(found.edges):
-            add_bias(smaller.estimates, now.estimates, ratio)
+            significant = LIKELY if order.equations.random else SIGNIFICANT
+            add_bias(smaller.estimates, now.estimates, ratio, significant)
         last, known = now, found
         need = shortfall(order, now.estimates)
         if order.points is None and need > 1:
@@ -113,8 +116,12 @@ def refine(order: Order, report: Report) -> Solution:
             smaller = now if larger.points > plan.points else smaller
             plan = larger
             continue
+        if order.points is None and biased(order, now.estimates) > 0 and number < ROUNDS:
+            doublings = int(np.ceil(np.log2(2 * biased(order, now.estimates))))
+            smaller, plan = now, plan._replace(points=plan.points * 2 ** min(max(1, doublings), DOUBLINGS))
+            continue
         edges = finer(order, now)
-        if len(edges) == len(known.edges) or len(edges) > Blocks.most or number == ROUNDS:
+        if len(edges) == len(known.edges) or len(edges) > order.time.most or number == ROUNDS:
             return now
         known = dataclasses.replace(known, edges=edges)
     worst, part = missed_by(order, last.estimates)
@@ -132,7 +139,7 @@ def finer(order: Order, now: Solution) -> np.ndarray:
     if order.edges is not None or missed_by(order, now.estimates)[0] <= 1:
         return edges
     long = long_blocks(order, now.ensemble, now.estimates)
-    return np.sort(np.concatenate([edges, ((edges[1:] + edges[:-1]) / 2)[long]]))
+    return order.time.split(edges, long)
 
 
 def with_replicas(plan: Plan, count: int) -> Plan:
@@ -162,7 +169,11 @@ def first_plan(order: Order) -> Plan:
     epsilon = min(5 * tol, 2e-2) if rtol is None else min(5 * tol, 2e-2, rtol / 3)
     faint, floor = (1e-3, 0.3) if rtol is None else (FAINT, FAINT)
     settled = SETTLED_SHARE * min(tol, rtol or 1.0)
-    points = order.points or (PILOT if order.preview else first_points(order))
+    points = order.points or max(PILOT if order.preview else first_points(order), least_points(order))
+    least = 2 * least_points(order)  # as a first round would have
+    if order.equations.random and order.points is not None and order.points < least:
+        steps = f"{len(order.edges) - 1} steps" if order.edges is not None else "such steps"
+        raise InputError(f"paths must be at least {least} for {steps} with noise of their own, got {points}")
     epsilons = (epsilon, epsilon, COARSER * epsilon)
     return Plan(points, (0, 1, 0), epsilons, first_room(order), faint, settled, floor, order.seed)
 
@@ -172,10 +183,22 @@ def first_points(order: Order) -> int:
     return int(np.clip(2 ** np.round(np.log2(0.5 / order.tolerance.absolute)), PILOT, 2**11))
 
 
+def least_points(order: Order) -> int:
+    """Points that a sample must have where every step has normals of its own: all of them exactly white.
+
+    Otherwise a step would seem to respond to the noise of another.
+    """
+    equations = order.equations
+    if order.edges is None or not equations.random:
+        return 1
+    white = 0 if equations.new_directions else room(len(order.edges)) + 1
+    return points_for(equations.components, white + first_room(order) + 1)
+
+
 def first_room(order: Order) -> int:
-    """Directions there is room for: every step has new ones where mini-batches are sampled."""
+    """Directions there is room for: every step has new ones where rows are kicked or batches sampled."""
     c = order.problems[0].model.outputs
-    if order.equations.fraction < 1 and not order.equations.closed and order.edges is not None:
+    if order.equations.new_directions and order.edges is not None:
         return room(c * (len(order.edges) + 4))
     return room(ROOM * c)
 
@@ -197,7 +220,7 @@ def too_large(order: Order, plan: Plan, blocks: int) -> SolveError | None:
 
 def check_memory(order: Order, pilot: Plan) -> None:
     """InputError for more steps than there is memory for, and how many there could be."""
-    if order.edges is None or order.time.rule is not None:
+    if order.edges is None or not isinstance(order.time, StepTime) or order.time.in_blocks:
         return
     model, steps = order.problems[0].model, len(order.edges) - 1
 
@@ -241,13 +264,13 @@ def chosen_grid(order: Order, pilot: Plan, report: Report) -> Ensemble:
     grids = []
     for first in range(0, len(order.problems), several):
         part = order.problems[first : first + several]
-        found = march_adaptively(order.equations, part, pilot, order.t_max, share, Blocks.most, told)
+        found = march_adaptively(order.equations, part, pilot, order.t_max, share, told)
         if several >= len(order.problems):
             return found
         if found.failure is not None or found.health != FINE:
             return dataclasses.replace(found, edges=np.zeros(1), replicas=[[] for _ in order.problems])
         grids.append(found.edges)
-    edges = shortest_blocks(grids)
+    edges = order.time.fitting(shortest_blocks(grids))
     along = partial(report, number=0, points=pilot.points, edges=edges)
     many = at_once(order, pilot, Ensemble(edges, [], pilot))
     return march_along(order.equations, order.problems, pilot, edges, along, many)
@@ -276,7 +299,7 @@ def solution(order: Order, known: Ensemble, dropped: list[dict[str, np.ndarray]]
         runs = [curves_of(problem.model, one, observed_measures(order.equations, problem, one, k))
                 for k, one in enumerate(replicas)]  # fmt: skip
         fitting = {name: resized(one, size) for name, one in more.items()}
-        found.append(estimate(order.equations, runs, replicas, fitting))
+        found.append(estimate(order.time, known.edges, runs, replicas, fitting))
     return Solution(known, found, failure)
 
 
@@ -289,10 +312,10 @@ def resized(part: Any, size: int) -> Any:
 
 def explained(order: Order, known: Ensemble) -> SolveError:
     """Why a march ended early, in words for the user."""
-    t, steps = known.edges[-1], order.time.rule is None
-    if known.health == DIVERGING and steps:
-        number = len(known.edges)
-        t = order.edges[number] if order.edges is not None else t
+    t, time = known.edges[-1], order.time
+    if known.health == DIVERGING and isinstance(time, StepTime):
+        number = int(time.numbers(known.edges)[-1]) + 1
+        t = time.clock[number]
         return SolveError(f"training blew up in step {number} (t={t:.6g}): take a smaller step")
     if known.health == DIVERGING:
         return SolveError(f"the flow could not be followed beyond t={t:.6g}: it blows up there")
@@ -312,15 +335,16 @@ def eased(order: Order, plan: Plan, known: Ensemble) -> tuple[Plan, Ensemble]:
     """More points, which a small sample may need to have a fixed point at all, or shorter blocks."""
     if order.points is None and plan.points < PLENTY:
         return plan._replace(points=4 * plan.points), known
-    return plan, dataclasses.replace(known, edges=halved(known.edges))
+    every = np.ones(len(known.edges) - 1, bool)
+    return plan, dataclasses.replace(known, edges=order.time.split(known.edges, every))
 
 
 def first_round(order: Order, known: Ensemble, epsilon: float, turns: tuple[Turns, ...]) -> Plan:
     """The plan of the first round: twice the points of the pilot, normals turned, room by its rank."""
-    rank = max(int(one.later.count[-1]) for replicas in known.replicas for one in replicas)
+    rank = max(int(one.later[-1].count[-1]) for replicas in known.replicas for one in replicas)
     c = order.problems[0].model.outputs
     finer = np.log(known.plan.epsilons[0] / epsilon) if epsilon < known.plan.epsilons[0] else 0.0
-    wide = max(known.plan.room, room(int(rank * (1.05 + 0.15 * finer)) + order.time.stages * c))
+    wide = max(known.plan.room, room(int(rank * (1.05 + 0.15 * finer)) + STAGES * c))
     points = order.points or 2 * known.plan.points
     return with_replicas(
         known.plan._replace(points=points, epsilons=(epsilon,), room=wide, turns=turns), REPLICAS
@@ -345,7 +369,7 @@ def rehearsed(order: Order, known: Ensemble, epsilon: float, report: Report) -> 
 def turns_of(order: Order, known: Ensemble, replica: Replica) -> Turns:
     """Leading directions of what drives coordinates, added up over time, and of what drives data."""
     width = np.diff(order.time.nodes(known.edges), prepend=0.0)
-    drive, f = (on_nodes(getattr(replica.first, n), getattr(replica.later, n)) for n in ("F_ell", "F_w"))
+    drive, f = (replica.on_nodes(name) for name in ("F_ell", "F_w"))
     steps = drive.reshape(len(width), -1) * width[:, None]
     moved = np.cumsum(steps, axis=0).reshape(drive.shape)
     return Turns(leading_first(moved), None if order.equations.closed else leading_first(f[:, 1:]))

@@ -23,7 +23,7 @@ from dynafield.dmft.member import Nodes
 from dynafield.dmft.newton import local, outputs_and_slopes, rates_and_slopes, solve_rows
 from dynafield.dmft.preparation import Equations, Plan, Problem, prepared
 from dynafield.dmft.rows import Rows, Sampled
-from dynafield.dmft.rules import Stepping
+from dynafield.dmft.rules import Stepping, StepTime
 
 __all__ = ["Jacobians", "jacobians"]
 
@@ -66,7 +66,9 @@ def followed(
     s = len(known)
     base = jnp.zeros_like(known[0]) if is_data else start
     guess = known if is_data else jnp.tile(start[None], (s, 1, 1))
-    solved = solve_rows(row, side.facts, side.weight, times, integral, base, known, inner, guess, CLOSE)
+    solved = solve_rows(
+        row, side.facts, side.weight, times, integral[:, :, None], base, known, inner, guess, CLOSE
+    )
     return solved.states, solved.outputs, local(row, side.facts, times, known, inner, solved.states)
 
 
@@ -138,7 +140,7 @@ class Follower:
     ):
         self.equations, self.replica, self.edges = equations, replica, edges
         time, c = equations.time, problem.model.outputs
-        size = c * (1 + time.stages * (len(edges) - 1))
+        size = c * (1 + time.first_kind.stages * (len(edges) - 1))
         points = int(np.clip(2 ** int(np.log2(NUMBERS / size**2)), 32, POINTS))
         wide = replica.first.F_w.shape[-1]
         small = plan._replace(points=points, seeds=(97,), epsilons=(0.0,), room=wide)
@@ -158,10 +160,10 @@ class Follower:
     def run(self) -> Jacobians:
         """Node after node, or block after block."""
         self.explicit(self.replica.first, 0.0)
-        pages = self.replica.later
+        (pages,) = self.replica.later
         for k in range(len(self.edges) - 1):
             page = jax.tree.map(lambda x, k=k: x[k], pages)
-            if isinstance(self.equations.time, Stepping):
+            if isinstance(self.equations.time, StepTime):
                 self.step(float(self.edges[k + 1] - self.edges[k]))
                 self.explicit(page, float(self.edges[k + 1]))
             else:
@@ -195,10 +197,10 @@ class Follower:
 
     def block(self, page: Nodes, start: float, end: float) -> None:
         """A block of gradient flow."""
-        rule, length = self.equations.time.rule, end - start
-        assert rule is not None
-        times, size = start + length * rule.nodes, self.c * len(rule.nodes)
-        mine = self.one(self.coordinates, page, times, length * rule.weights, size)
+        block = self.equations.time.cut(np.array([start, end]))
+        times, integral = block.times[0], block.integral[0]
+        size = self.c * len(times)
+        mine = self.one(self.coordinates, page, times, integral, size)
         theirs = None
         if self.data is not None:
             theirs = self.one(self.data, page, times, np.eye(len(times)), size)
@@ -282,7 +284,7 @@ class Follower:
         self.rates = [np.asarray(x) for x in at]
         kappa = -np.einsum("ckn,kcn->n", slope, self.rates[1])
         self.moments.append(np.array([[kappa @ side.weight, kappa**2 @ side.weight]]))
-        if not isinstance(self.equations.time, Stepping):
+        if not isinstance(self.equations.time, StepTime):
             side.tangent = np.zeros_like(side.tangent)
         self.place += c
 
@@ -303,7 +305,7 @@ class Follower:
 
     def step(self, size: float) -> None:
         """A step of discrete training, and its derivative."""
-        side, rule, inertia = self.coordinates, self.equations.time, self.equations.inertia
+        side, rule, inertia = self.coordinates, self.equations.time.first_kind, self.equations.inertia
         assert isinstance(rule, Stepping)
         rate, by_drive, by_state = self.rates
         moved = np.einsum("kcn,cns->kns", by_drive, self.shift, optimize=True)

@@ -41,6 +41,10 @@ RARE = 0.3
 """Power of its weight in the points of a stratum: rare targets are those that are learnt."""
 REMEMBERED = 2**19
 """Normals of at most so many numbers, four megabytes, are remembered."""
+EVEN = 64
+"""Dimensions in which Sobol points are always used."""
+PER_NORMAL = 4
+"""Points per normal number that is made exactly white."""
 
 
 class Stratum(NamedTuple):
@@ -92,6 +96,14 @@ def strata(components: Components, points: int) -> list[Stratum]:
     ]
 
 
+def points_for(components: Components, dims: int) -> int:
+    """The least points with which so many normals are exactly white in all strata."""
+    points = PER_NORMAL
+    while min(part.points for part in strata(components, points)) < PER_NORMAL * dims:
+        points *= 2
+    return points
+
+
 def power_of_two(x: float) -> int:
     """The power of two next to x, on a logarithmic scale."""
     return int(2 ** np.round(np.log2(x)))
@@ -117,7 +129,7 @@ def one(part: Stratum, dims: int, seed: tuple[int, ...], folded: bool) -> Sample
     if part.constant:
         normals = white(dims, part.points, seed, folded)
         return Sample(np.full(part.points, part.components.mean[0]), weight, halves, normals)
-    uniform = sobol(dims + 1, part.points, seed)
+    uniform = even_points(dims + 1, part.points, seed)
     target = quantile(part.components, 0.5 * uniform[0] if folded else uniform[0])
     if np.all(part.components.std > 0):  # the second moment exactly; atoms stay where they are
         exact = np.sum(part.components.weight * (part.components.mean**2 + part.components.std**2))
@@ -125,10 +137,20 @@ def one(part: Stratum, dims: int, seed: tuple[int, ...], folded: bool) -> Sample
     return Sample(target, weight, halves, made_white(normals_of(uniform[1:]), not folded))
 
 
+def even_points(dims: int, points: int, seed: tuple[int, ...]) -> Float[np.ndarray, "k n"]:
+    """Sobol points, and independent ones in dimensions beyond those that can be white.
+
+    There Sobol's coordinates have correlations of up to .7 with each other.
+    """
+    even = min(dims, max(points // PER_NORMAL, EVEN))
+    rest = np.random.default_rng((*seed, 7)).random((dims - even, points))
+    return np.concatenate([sobol(even, points, seed), rest])
+
+
 @lru_cache(maxsize=64)
 def remembered(dims: int, points: int, seed: tuple[int, ...], folded: bool) -> Float[np.ndarray, "k n"]:
     """White normals of a point mass: the same for every problem with the same seed."""
-    uniform = sobol(dims, points, seed)
+    uniform = even_points(dims, points, seed)
     if folded:
         uniform[0] *= 0.5
     normals = made_white(normals_of(uniform), not folded)
@@ -148,7 +170,7 @@ def made_white(normals: Float[np.ndarray, "k n"], centred: bool) -> Float[np.nda
     As many as the points can determine well; the others stay as they are.
     """
     dims, points = normals.shape
-    exact = min(dims, points // 4)
+    exact = min(dims, points // PER_NORMAL)
     return np.concatenate([whitened(normals[:exact], centred), normals[exact:]])
 
 
@@ -185,7 +207,7 @@ def draw_data(
     The first Sobol coordinate is the direction of f* + ξ, in which labels may jump.
     """
     own = own_normals(model)
-    normals = made_white(normals_of(sobol(own + dims, points, seed)), True)
+    normals = made_white(normals_of(even_points(own + dims, points, seed)), True)
     along, across = normals[0], normals[1]
     size = np.hypot(rho, sigma)
     cosine, sine = (rho / size, sigma / size) if size > 0 else (1.0, 0.0)

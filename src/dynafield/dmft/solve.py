@@ -12,10 +12,10 @@ from dynafield.dmft.collect import collect
 from dynafield.dmft.estimates import missed_by
 from dynafield.dmft.preparation import Equations, Order, Problem, Tolerance
 from dynafield.dmft.refine import refine
-from dynafield.dmft.rules import Blocks, Stepping
+from dynafield.dmft.rules import FEW, FlowTime, Stepping, StepTime
 from dynafield.errors import InputError
 from dynafield.problem.checks import integer, one_real, real_vector, same_shape, untraced
-from dynafield.problem.jumps import check_smooth
+from dynafield.problem.jumps import check_smooth, jump_in
 from dynafield.problem.model import Model, SquaredLoss, at_problem
 from dynafield.problem.optimizers import as_trainer
 from dynafield.problem.task import Task
@@ -50,7 +50,9 @@ def solve(
     `tol` bounds the error of both curves at every time, in units of \(E_{test}(0) = \rho^2 + \sigma^2\);
     with `rtol` their relative error too. Blocks of time and sampled paths are chosen to meet it; `grid`
     (ends of blocks, from 0 to t_max) and `paths` (points per replica, rounded to powers of two for each
-    component of the prior) fix them instead, and the error bars are what they are. Arrays of δ, σ, α, λ,
+    component of the prior) fix them instead, and the error bars are what they are. Of discrete training, many
+    steps are one block where that is good enough [eq:summed_steps]; `grid=trainer.times(t_max)` takes each by
+    itself. Arrays of δ, σ, α, λ,
     and of the other numbers of a model, are solved together, on one grid. The result is a `Curves`; of a
     `Flow`, or another model that is not a network, a `FlowCurves`, whose losses (and errors, unless the
     flow defines its own) the tolerances bound in units of their values at t = 0, or of their own where they
@@ -130,19 +132,17 @@ def checked(
     memory = available() if memory_gb is None else memory_gb
     memory = one_real("memory_gb", memory, lambda x: x > 0, "one number > 0")
     discrete = isinstance(trainer, Steps)
-    if discrete and grid is not None:
-        raise InputError("grid must be None for a discrete trainer: its steps are the grid")
     problems = problems_of(task, net if discrete else net.in_flow(end), shape)
     if not squared:
         problems[0].model.try_out(task)
+    whole = integer("seed", seed, 0)
     edges = None
     if grid is not None:
-        edges = checked_grid(grid, end, min(one.model.longest_block() for one in problems))
-    if discrete:
-        trainer.number("t_max", np.array([end]))
-        edges = trainer.times(end)
-    whole = integer("seed", seed, 0)
-    equations = equations_of(task, problems[0].model, trainer)
+        edges = checked_grid(grid, end, min(one.model.longest_block() for one in problems), discrete)
+    time = time_of_steps(problems[0].model, trainer, end, edges) if discrete else FlowTime()
+    if isinstance(time, StepTime) and (grid is not None or not time.in_blocks):
+        edges = time.clock if edges is None else time.fitting(edges)
+    equations = equations_of(task, problems[0].model, trainer, time)
     return Order(
         equations, problems, shape, end, Tolerance(tol, rtol), paths, edges, whole, memory * 1e9, preview
     )
@@ -159,17 +159,35 @@ def problems_of(task: Task, model: Model, shape: tuple[int, ...]) -> list[Proble
     return found
 
 
-def equations_of(task: Task, model: Model, trainer: Any) -> Equations:
+def equations_of(task: Task, model: Model, trainer: Any, time: FlowTime | StepTime) -> Equations:
     """What all problems have in common: prior, time, trainer, and whether data are closed or sampled."""
     discrete = isinstance(trainer, Steps)
     slope = model.affine()
     closed = slope is not None and bool(np.linalg.cond(slope) < SINGULAR)
-    if discrete and trainer.fraction < 1 and not isinstance(model, SquaredLoss):
+    if discrete and not isinstance(model, SquaredLoss) and (trainer.fraction < 1 or trainer.label_noise > 0):
         closed = False
     if not discrete:
         check_smooth(model)
-    time = Stepping.of(trainer) if discrete else Blocks()
     return Equations(task.prior.components, time, trainer if discrete else None, closed)
+
+
+def time_of_steps(model: Model, trainer: Steps, end: float, edges: Any) -> StepTime:
+    """Steps up to the end; in blocks where there are many, and nothing in them jumps or is random.
+
+    `edges`, a grid that is given, decides which are taken one by one.
+    """
+    trainer.number("t_max", np.array([end]))
+    clock = trainer.times(end)
+    smooth = not trainer.random and trainer.transformation is None and jump_in(model) is None
+    many = len(clock) > FEW + 1
+    if edges is not None:
+        many = bool(np.any(np.diff(trainer.number("grid", edges)) > 1))
+        if many and not smooth:
+            raise InputError(
+                "grid must be None, or all times of steps: steps of this model and trainer are no blocks, "
+                "since something in them jumps or is random"
+            )
+    return StepTime(clock, Stepping.of(trainer), smooth and many)
 
 
 def available() -> float:
@@ -178,8 +196,8 @@ def available() -> float:
     return 0.5e-9 * facts["bytes_limit"] if facts else MEMORY
 
 
-def checked_grid(grid: Any, t_max: float, longest: float) -> Float[np.ndarray, " b"]:
-    """Ends of blocks from 0 to t_max, or InputError."""
+def checked_grid(grid: Any, t_max: float, longest: float, discrete: bool) -> Float[np.ndarray, " b"]:
+    """Ends of blocks from 0 to t_max, or InputError; those of steps are whole steps."""
     allowed = "a list of increasing times from 0 to t_max, the ends of blocks"
     edges = np.array(real_vector("grid", grid, np.isfinite, allowed))
     if (
@@ -191,8 +209,8 @@ def checked_grid(grid: Any, t_max: float, longest: float) -> Float[np.ndarray, "
         raise InputError(
             f"grid must be {allowed}, got {edges[0]:g} … {edges[-1]:g} with {len(edges)} entries"
         )
-    if len(edges) - 1 > Blocks.most:
-        raise InputError(f"grid must have at most {Blocks.most} blocks, got {len(edges) - 1}")
+    if not discrete and len(edges) - 1 > FlowTime.most:
+        raise InputError(f"grid must have at most {FlowTime.most} blocks, got {len(edges) - 1}")
     if np.max(np.diff(edges)) > longest:
         raise InputError(
             f"grid must have blocks of at most {longest:g} at this weight decay and depth, "

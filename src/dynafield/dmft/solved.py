@@ -60,9 +60,14 @@ class SolvedRecord(TimedRecord):
             object.__setattr__(self, name, value)
         return value
 
+    def has(self) -> list[str]:
+        """All but two-time functions that cannot be made."""
+        own = vars(self)
+        return [n for n in super().has() if not isinstance(own[n], Deferred) or own[n].why_not() is None]
+
     def to_xarray(self) -> xr.Dataset:
         """Everything as a labelled data set, but for two-time functions that cannot be made."""
-        missing = [k for k, v in vars(self).items() if isinstance(v, Deferred) and v.why_not() is not None]
+        missing = [name for name in self.quantities() if name not in self.has()]
         whole = dataclasses.replace(self, **dict.fromkeys(missing)) if missing else self
         return super(SolvedRecord, whole).to_xarray()
 

@@ -6,7 +6,17 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from dynafield.dmft.member import Batch, Member, Nodes, State, fineness, most_directions, observed, rms
+from dynafield.dmft.member import (
+    Batch,
+    Chance,
+    Member,
+    Nodes,
+    State,
+    fineness,
+    most_directions,
+    observed,
+    rms,
+)
 from dynafield.dmft.newton import outputs_of, over_rows
 from dynafield.dmft.rows import Committed, Kernels, Rows, committed, drive_of, projected, reordered
 
@@ -60,14 +70,16 @@ def explicit_node(
 def batched(
     member: Member, batch: Batch | None, output: Float[Array, "c n"], F_ell: Float[Array, "c q"]
 ) -> tuple[Batch | None, Any]:
-    """What mini-batches add to the drive of a step."""
+    """What mini-batches and label noise add to the drive of a step."""
     if batch is None:
         return None, None
     side, k = member.coordinates, batch.step
     past = jnp.arange(len(batch.normals)) < k
     memory: Any = jnp.where(past, side.amplitude * (batch.normals @ (output[0] * side.weight)), 0.0)
     train = jnp.sum(F_ell**2) + jnp.sum(memory**2)
-    size = jnp.sqrt((1.0 / member.numbers.fraction - 1.0) * train)
+    numbers = member.numbers
+    fresh = numbers.label_noise**2 / numbers.fraction  # [eq:label_noise]
+    size = jnp.sqrt((1.0 / numbers.fraction - 1.0) * train + fresh)
     drive = side.amplitude * ((memory @ batch.normals) + size * batch.normals[k])
     return Batch(batch.normals, memory, batch.sizes.at[k].set(size), k + 1), drive
 
@@ -82,7 +94,8 @@ def answering(
     assert rows is not None
     rows = rows._replace(normals=reordered(rows.normals, state.coordinates.count, own.order, 0))
     f = drive_of(rows, side, Kernels(own.F, S, S))
-    ell = outputs_of(datum, f[None], side.facts, times)[0] * gain(member, rows, number)
+    ell = outputs_of(datum, f[None], relabelled(member, side.facts, number), times)[0]
+    ell = ell * gain(member, rows, number)
     _, S_ell, _ = projected(rows, side, ell, own.rows.count)
     size = jnp.sqrt(jnp.max(ell**2 @ side.weight))
     done = committed(rows, side, f, ell, fine * jnp.maximum(state.sizes[1], size))
@@ -91,11 +104,34 @@ def answering(
 
 def gain(member: Member, rows: Rows, number: Any) -> Any:
     """Weights of the data in a step: a fresh share of them, each by its inverse [eq:batches]."""
-    if member.key is None:
+    chance = member.chance
+    if chance is None or chance.fraction is None:
         return 1.0
-    count, fraction = rows.state.shape[-1], member.numbers.fraction
-    order = jax.random.permutation(jax.random.fold_in(member.key, number), count)
-    return (order < fraction * count) / fraction
+    count = rows.state.shape[-1]
+    order = jax.random.permutation(jax.random.fold_in(chance.key, number), count)
+    return (order < chance.fraction * count) / chance.fraction
+
+
+def drawn(chance: Chance, number: Any, kind: int, shape: tuple[int, ...]) -> Array:
+    """Normal numbers of a step, of one kind of several."""
+    return jax.random.normal(jax.random.fold_in(jax.random.fold_in(chance.key, number), kind), shape)
+
+
+def relabelled(member: Member, facts: Any, number: Any) -> Any:
+    """What data know in a step: labels with fresh noise [eq:label_noise]."""
+    chance = member.chance
+    if chance is None or chance.label_noise is None:
+        return facts
+    f_star, xi, z = facts
+    return f_star, xi + chance.label_noise * drawn(chance, number, 1, xi.shape), z
+
+
+def kicked(member: Member, theta: Float[Array, "k n"], number: Any, step: Any) -> Float[Array, "k n"]:
+    """Parameters after the kicks of a heat bath [eq:langevin]."""
+    chance = member.chance
+    if chance is None or chance.temperature is None:
+        return theta
+    return theta + jnp.sqrt(2 * chance.temperature * step) * drawn(chance, number, 2, theta.shape)
 
 
 def training_step(
@@ -108,7 +144,8 @@ def training_step(
     row, numbers = member.coordinate, member.numbers
     before, facts = state.coordinates.state, member.coordinates.facts
     rate = over_rows(lambda y, theta, fact: row.rate(y, theta, fact, start))(state.drive, before, facts)
-    moved = rule.after(before, state.optimizer, rate, end - start, numbers.inertia)
+    after, remembered = rule.after(before, state.optimizer, rate, end - start, numbers.inertia)
+    moved = kicked(member, after, number, end - start), remembered
     stay = before, state.optimizer
     theta, optimizer = jax.tree.map(lambda new, old: jnp.where(number > 0, new, old), moved, stay)
     return explicit_node(member, state._replace(optimizer=optimizer), theta, number, end, keep)

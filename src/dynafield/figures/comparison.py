@@ -32,8 +32,11 @@ def draw_comparison(curves: "Curves", runs: "Runs", ax: Any = None) -> Any:
             shown = mean > ax.get_ylim()[0]
             bars = np.minimum(error, 0.95 * mean)[shown] if runs.seeds > 1 else None
             ax.errorbar(t[which][shown], mean[shown], yerr=bars, fmt=mark, color=colour, **STYLE)
-    ax.errorbar([], [], yerr=[], fmt="o", color="0.4", label=f"d = {runs.d}", **STYLE)
+    ax.errorbar(
+        [], [], yerr=[], fmt="o", color="0.4", label=f"d = {runs.d}" if runs.d else "given runs", **STYLE
+    )
     ax.legend(frameon=False, fontsize=9)
-    marks = f"n = {runs.n}, d = {runs.d}, {runs.seeds} runs, bars 2 se"
+    size = f"n = {runs.n}, d = {runs.d}, " if runs.d else ""
+    marks = f"{size}{runs.seeds} runs, bars 2 se"
     ax.set_title(f"lines: infinite network; marks: {marks}", fontsize=9)
     return ax

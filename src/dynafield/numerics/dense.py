@@ -2,9 +2,10 @@
 
 import dataclasses
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from dynafield.numerics.collocation import lagrange
 
@@ -21,10 +22,17 @@ class Dense:
     t: Float[np.ndarray, " t"]
     edges: Float[np.ndarray, " b"]
 
+    @cached_property
+    def places(self) -> Int[np.ndarray, " b"]:
+        """Numbers of the nodes at the ends of blocks."""
+        length = np.diff(self.edges)
+        near = np.minimum(np.append(length, np.inf), np.insert(length, 0, np.inf))
+        return np.searchsorted(self.t, self.edges + 1e-6 * near, side="right") - 1
+
     @property
     def stages(self) -> int:
-        """Nodes per block."""
-        return (len(self.t) - 1) // (len(self.edges) - 1)
+        """Nodes in the first block."""
+        return int(self.places[1])
 
     def jump(self, values: Float[np.ndarray, "... t"]) -> float:
         """What polynomials through the first block's nodes, without t = 0, miss there at most."""
@@ -39,11 +47,13 @@ class Dense:
 
         `after_jump`: t = 0 is not one of the nodes of the first block.
         """
-        s = self.stages
         block = np.clip(np.searchsorted(self.edges, times, side="left") - 1, 0, len(self.edges) - 2)
         for b in np.unique(block):
             start, length = self.edges[b], self.edges[b + 1] - self.edges[b]
-            nodes, rows = np.arange(s * b, s * b + s + 1), np.flatnonzero(block == b)
+            nodes, rows = (
+                np.arange(int(self.places[b]), int(self.places[b + 1]) + 1),
+                np.flatnonzero(block == b),
+            )
             if after_jump and b == 0:
                 nodes, rows = nodes[1:], rows[times[rows] > 0]
             yield rows, nodes, (times[rows] - start) / length, (self.t[nodes] - start) / length

@@ -15,7 +15,7 @@ import numpy as np
 
 from dynafield.errors import InputError
 from dynafield.problem.checks import one_real
-from dynafield.problem.trainers import Steps
+from dynafield.problem.trainers import Steps, check_noise
 
 __all__ = ["Optax", "as_trainer", "kept_entries"]
 
@@ -33,19 +33,23 @@ class Optax(Steps):
 
     It is given the gradient of a row, \(-p(g, \theta)\) in the units of the flow, so that `optax.sgd(η)` is
     `GradientDescent(η)`. Time advances by `step` with every update. With `batch_fraction` below 1 every
-    update sees a fresh random share of the data.
+    update sees a fresh random share of the data; `temperature` and `label_noise` are those of
+    `GradientDescent`.
     """
 
     tx: Any
     step: float = 1.0
     batch_fraction: float = 1.0
     name: str = ""
+    temperature: float = 0.0
+    label_noise: float = 0.0
 
     def __post_init__(self):
         step = one_real("step", self.step, lambda x: (x > 0) & np.isfinite(x), "one finite number > 0")
         object.__setattr__(self, "step", step)
         allowed = "one number in (0, 1]"
         one_real("batch_fraction", self.batch_fraction, lambda x: (x > 0) & (x <= 1), allowed)
+        check_noise(self)
         if self.tx is None and self.name:
             return
         if not is_transformation(self.tx):
@@ -55,6 +59,8 @@ class Optax(Steps):
     def __repr__(self):
         more = [f"step={self.step!r}"] if self.step != 1 else []
         more += [f"batch_fraction={self.batch_fraction!r}"] if self.batch_fraction != 1 else []
+        for noise in ("temperature", "label_noise"):
+            more += [f"{noise}={getattr(self, noise)!r}"] if getattr(self, noise) > 0 else []
         return f"Optax({', '.join([self.name, *more])})"
 
     @property

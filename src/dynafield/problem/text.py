@@ -104,19 +104,23 @@ FLOWS = {
 
 
 def read_trainer(
-    step: float | None, momentum: float | None, batch: float | None, tol: float = 1e-6
+    step: float | None, momentum: float | None, batch: float | None, tol: float = 1e-6, **more: Any
 ) -> Trainer:
-    """The trainer that a step, a momentum and a batch fraction ask for; `tol` is that of a flow."""
+    """The trainer that a step, a momentum and a batch fraction ask for; `tol` is that of a flow.
+
+    `more` are other options of `GradientDescent`; None and False are as good as not given.
+    """
+    given: dict[str, Any] = {"momentum": momentum, "batch_fraction": batch} | more
+    given = {name: value for name, value in given.items() if value is not None and value is not False}
     if step is None:
-        given = "momentum" if momentum is not None else "batch_fraction" if batch is not None else None
-        if given:
-            raise InputError(f"{given} needs a step: give one as well")
+        for name in given:
+            raise InputError(f"{name} needs a step: give one as well")
         return GradientFlow(tol)
-    if momentum is not None and batch is not None:
-        return GradientDescent(step, momentum, batch_fraction=batch)
-    if momentum is not None:
-        return HeavyBall(step, momentum)
-    return GradientDescent(step) if batch is None else SGD(step, batch)
+    if set(given) == {"momentum"}:
+        return HeavyBall(step, given["momentum"])
+    if set(given) == {"batch_fraction"}:
+        return SGD(step, given["batch_fraction"])
+    return GradientDescent(step, **given)
 
 
 KINDS = (GradientFlow, GradientDescent, HeavyBall, SGD, Optax)
@@ -139,7 +143,9 @@ def trainer_facts(trainer: Any, end: float) -> dict[str, Any]:
 def trainer_of(facts: dict[str, Any]) -> Trainer:
     """The trainer that `trainer_facts` described; KeyError for one that is not known."""
     kind = {one.__name__: one for one in KINDS}[facts["trainer"]]
-    known = {name.removeprefix("trainer_"): value for name, value in facts.items() if "trainer_" in name}
+    known = {
+        name.removeprefix("trainer_"): value for name, value in facts.items() if name.startswith("trainer_")
+    }
     given = {name: read_fact(name, value) for name, value in known.items()}
     return kind(**({"tx": None} if kind is Optax else {}), **given)
 

@@ -20,6 +20,7 @@ __all__ = [
     "HeavyBall",
     "Steps",
     "Trainer",
+    "check_noise",
     "check_training",
 ]
 
@@ -58,6 +59,13 @@ class Steps:
     """
 
     step: Any
+    temperature: float = 0.0
+    label_noise: float = 0.0
+
+    @property
+    def random(self) -> bool:
+        """Whether two runs on the same data differ."""
+        return self.fraction < 1 or self.temperature > 0 or self.label_noise > 0
 
     @property
     def inertia(self) -> float:
@@ -179,13 +187,17 @@ class GradientDescent(Steps):
     `step` is a number, an array, or a function of the number of steps taken before; time is the sum of all
     steps. With `momentum` β the velocity \(m \leftarrow \beta m + r\) takes the place of the gradient's
     r, with `nesterov` \(\beta m + r\) after that [eq:heavy_ball]. With `batch_fraction` below 1 every step
-    sees a fresh random share of the data [eq:batches].
+    sees a fresh random share of the data [eq:batches]. Every step adds \(\sqrt{2\,T\,\mathrm{step}}\)
+    times a fresh normal number to every parameter where `temperature` is T [eq:langevin], and fresh noise
+    with standard deviation `label_noise` to every label [eq:label_noise].
     """
 
     step: Any
     momentum: float = 0.0
     nesterov: bool = False
     batch_fraction: float = 1.0
+    temperature: float = 0.0
+    label_noise: float = 0.0
 
     def __post_init__(self):
         allowed = lambda x: (x > 0) & np.isfinite(x)  # noqa: E731
@@ -198,6 +210,7 @@ class GradientDescent(Steps):
         one_real("momentum", self.momentum, lambda x: (x >= 0) & (x < 1), "one number in [0, 1)")
         allowed = "one number in (0, 1]"
         one_real("batch_fraction", self.batch_fraction, lambda x: (x > 0) & (x <= 1), allowed)
+        check_noise(self)
 
     def __repr__(self):
         told = [f"step={described(self.step)}"]
@@ -220,6 +233,12 @@ class GradientDescent(Steps):
     def fraction(self) -> float:
         """Share of the data that a step sees."""
         return self.batch_fraction
+
+
+def check_noise(trainer: Steps) -> None:
+    """InputError for noise that cannot be."""
+    for name in ("temperature", "label_noise"):
+        one_real(name, getattr(trainer, name), lambda x: (x >= 0) & np.isfinite(x), "one finite number ≥ 0")
 
 
 class HeavyBall(GradientDescent):
@@ -248,6 +267,6 @@ def check_training(task: Any, net: Any, trainer: Any) -> None:
         )
     if not isinstance(trainer, Trainer):
         raise InputError(
-            "trainer must be GradientFlow(), GradientDescent(step, momentum, nesterov, batch_fraction), "
+            "trainer must be GradientFlow(), GradientDescent(step, momentum, …), "
             f"HeavyBall(step, momentum), SGD(step, batch_fraction) or an optax optimizer, got {trainer!r}"
         )

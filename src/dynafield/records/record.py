@@ -50,6 +50,10 @@ class Record:
         fields = dataclasses.fields(cls)
         return {f.name: f.metadata["meaning"] for f in fields if "meaning" in f.metadata}
 
+    def has(self) -> list[str]:
+        """Names of the labelled numbers that this result has, or can make."""
+        return list(self.quantities())
+
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the parameter axes; () for one problem."""

@@ -3,13 +3,13 @@ r"""Steps of gradient descent on (u, v) of many networks on one data set, with m
 from collections.abc import Callable
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
 from dynafield.problem.networks import Network, layer
 from dynafield.problem.optimizers import kept_entries
 from dynafield.problem.trainers import DIVERGED, Steps
+from dynafield.problem.updates import Update
 from dynafield.simulation.data import Reduced
 
 __all__ = ["descend"]
@@ -30,8 +30,8 @@ def descend(
 ) -> dict[int, int]:
     """Take the steps up to each of `stops` (increasing) and hand over the weights and u², v² there.
 
-    Mini-batches are rows of `data`, drawn by `rng`. `report` is told after every step how much is
-    done. Returns the networks that diverged, each with the step at which it did.
+    Mini-batches are rows of `data`, drawn by `rng`, as all noise is. `report` is told after every step how
+    much is done. Returns the networks that diverged, each with the step at which it did.
     """
     depth, sizes = net.depth, trainer.sizes(int(stops[-1]))
     rows, diverged, following = np.arange(len(u)), {}, 0
@@ -69,9 +69,13 @@ def descend(
             report(taken / max(1, int(stops[-1])))
             if taken == stops[-1]:
                 break
+            if trainer.label_noise > 0:  # [eq:label_noise]
+                gap = gap - trainer.label_noise * rng.standard_normal(len(y))
             g = gap @ X * (0.5 / delta * n / seen)
             rates = np.stack([-u_slope * g - decay * u, v_slope * g - decay * v])
             state = mover.moved(state, rates, sizes[taken])
+            if trainer.temperature > 0:  # [eq:langevin]
+                state += np.sqrt(2 * trainer.temperature * sizes[taken]) * rng.standard_normal(state.shape)
     return diverged
 
 
@@ -79,24 +83,17 @@ class Mover:
     """An optimizer with its memory."""
 
     def __init__(self, trainer: Steps, state: Float[np.ndarray, "2 p d"]):
-        self.trainer, self.transformation = trainer, trainer.transformation
-        self.velocity, self.memory, self.update = np.zeros_like(state), None, None
-        if self.transformation is not None:
-            self.memory = self.transformation.init(jnp.asarray(state))
-            self.update = jax.jit(self.transformation.update)
+        self.trainer, rule = trainer, Update.of(trainer)
+        self.memory = rule.begun(state)
+        self.after = rule.after if rule.transformation is None else jax.jit(rule.after)
 
     def moved(
         self, state: Float[np.ndarray, "2 p d"], rates: Float[np.ndarray, "2 p d"], step: float
     ) -> Float[np.ndarray, "2 p d"]:
         """Layers after a step."""
-        if self.update is not None:
-            change, self.memory = self.update(-rates, self.memory, state)
-            return state + np.asarray(change)
-        beta = self.trainer.inertia
-        self.velocity = beta * self.velocity + rates
-        return state + step * (beta * self.velocity + rates if self.trainer.looks_ahead else self.velocity)
+        after, self.memory = self.after(state, self.memory, rates, step, self.trainer.inertia)
+        return np.asarray(after)
 
     def keep(self, shape: tuple[int, ...], good: np.ndarray) -> None:
         """Go on with some of the networks."""
-        self.velocity = self.velocity[:, good]
         self.memory = kept_entries(self.memory, shape, lambda x: x[:, good])

@@ -16,10 +16,12 @@ class FlowRuns(RunsRecord, FlowRecord):
 
     title: ClassVar[str] = "finite versions of a flow"
 
-    train_loss: Any = quantity("mean loss on the training data", over=CURVE)
+    train_loss: Any = quantity("mean loss on the training data", over=CURVE, optional=True)
     train_error: Any = quantity("mean error on the training data", over=CURVE)
-    test_loss: Any = quantity("mean loss on fresh Gaussian data", over=CURVE)
+    test_loss: Any = quantity("mean loss on fresh Gaussian data", over=CURVE, optional=True)
     test_error: Any = quantity("mean error on fresh Gaussian data", over=CURVE)
-    overlap: Any = quantity("cosine between w and the teacher", over=("run", "channel", "time"))
-    norm: Any = quantity("root mean square of w", over=("run", "channel", "time"))
-    theta: Any = quantity("final θ", over=("run", "feature", "state"))
+    overlap: Any = quantity(
+        "cosine between w and the teacher", over=("run", "channel", "time"), optional=True
+    )
+    norm: Any = quantity("root mean square of w", over=("run", "channel", "time"), optional=True)
+    theta: Any = quantity("final θ", over=("run", "feature", "state"), optional=True)

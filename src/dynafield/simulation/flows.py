@@ -14,6 +14,7 @@ from dynafield.numerics.normals import normals_of, sobol, whitened
 from dynafield.problem.model import MEASURES, Datum, Model, bare
 from dynafield.problem.task import Task
 from dynafield.problem.trainers import DIVERGED, GradientFlow, Steps, Trainer
+from dynafield.problem.updates import Update
 from dynafield.simulation.inputs import InputLaw
 from dynafield.simulation.targets import Draw
 
@@ -71,8 +72,8 @@ def train_flow(plan: FlowPlan, seed: int, run: int, report: Callable[[float], No
     fresh = fresh_normals(flow)
     seen = blank(plan, w_star)
     begun: Any = jnp.array(theta, float)
-    tx = plan.trainer.transformation if isinstance(plan.trainer, Steps) else None
-    state = Moving(begun, jnp.zeros_like(begun) if tx is None else tx.init(begun), jnp.zeros(()))
+    memory = Update.of(plan.trainer).begun(begun) if isinstance(plan.trainer, Steps) else ()
+    state = Moving(begun, memory, jnp.zeros(()))
     first = float(scale(bare(flow), data, state.theta))
     times = plan.t if plan.t[-1] >= plan.end * (1 - 1e-12) else np.append(plan.t, plan.end)
     last, key = 0.0, jax.random.key(int(streams[5].integers(2**31)))
@@ -143,8 +144,8 @@ def advance(
     batch = max(1, round(trainer.fraction * plan.n)) if trainer.fraction < 1 else plan.n
     after = trainer.times(plan.end)
     after = np.pad(after, (0, 2 ** int(np.ceil(np.log2(len(after)))) - len(after)), mode="edge")  # few shapes
-    constants = jnp.array([trainer.inertia, float(trainer.looks_ahead), DIVERGED * first])
-    fixed = bare(plan.net), batch, trainer.transformation
+    constants = jnp.array([trainer.inertia, DIVERGED * first, trainer.temperature, trainer.label_noise])
+    fixed = bare(plan.net), batch, Update.of(trainer), trainer.random
     state = descend(*fixed, data, state, constants, after, int(steps[0]), int(steps[1]), key)
     return state, bool(state.failed == 0)
 
@@ -171,27 +172,30 @@ def integrate(flow: Model, data: Finite, theta: Any, start: Any, end: Any, tol: 
     return reached[0], (result.result == diffrax.RESULTS.successful) & jnp.all(jnp.isfinite(reached[0]))
 
 
-@partial(jax.jit, static_argnums=(1, 2))
+@partial(jax.jit, static_argnums=(1, 2, 3))
 def descend(
-    flow: Model, batch: int, tx: Any, data: Finite, state: Moving, constants: Any, after: Any, start: Any,
-    end: Any, key: Any,
+    flow: Model, batch: int, rule: Update, random: bool, data: Finite, state: Moving, constants: Any,
+    after: Any, start: Any, end: Any, key: Any,
 ) -> Moving:  # fmt: skip
     """Steps number start + 1 to end; after a failure none. Times are those after each step, 0 first."""
     n = len(data.X)
-    inertia, ahead, largest = constants
+    inertia, largest, temperature, label_noise = constants
 
     def take_step(k, state):
         weight = None
         if batch < n:
             order = jax.random.permutation(jax.random.fold_in(key, k), n)
             weight = jnp.zeros(n).at[order[:batch]].set(n / batch)
-        rate = speed(flow, data, state.theta, after[k], weight)
-        if tx is None:
-            memory = inertia * state.memory + rate
-            update = (after[k + 1] - after[k]) * jnp.where(ahead > 0, inertia * memory + rate, memory)
-        else:
-            update, memory = tx.update(-rate, state.memory, state.theta)
-        theta = state.theta + update
+        step, seen, kicks = after[k + 1] - after[k], data, 0.0
+        if random:
+            keys = [jax.random.fold_in(jax.random.fold_in(key, k), kind) for kind in (1, 2)]
+            xi = data.datum.xi + label_noise * jax.random.normal(keys[0], (n,))  # [eq:label_noise]
+            seen = data._replace(datum=data.datum._replace(xi=xi))
+            size = jnp.sqrt(2 * temperature * step)  # [eq:langevin]
+            kicks = size * jax.random.normal(keys[1], state.theta.shape)
+        rate = speed(flow, seen, state.theta, after[k], weight)
+        theta, memory = rule.after(state.theta, state.memory, rate, step, inertia)
+        theta = theta + kicks
         size = scale(flow, data, theta, after[k + 1])
         fine = (state.failed == 0) & jnp.isfinite(size) & (size < largest)
         failed = jnp.where(fine | (state.failed > 0), state.failed, after[k + 1])

@@ -8,8 +8,13 @@ import xarray as xr
 from jaxtyping import Float
 
 from dynafield.errors import InputError
+from dynafield.problem.checks import integer, real_vector, same_shape
+from dynafield.problem.model import Model
+from dynafield.problem.networks import Network
+from dynafield.problem.optimizers import as_trainer
+from dynafield.problem.task import Task
 from dynafield.problem.text import trainer_facts, trainer_of
-from dynafield.problem.trainers import GradientFlow, Trainer
+from dynafield.problem.trainers import GradientFlow, Trainer, check_training
 from dynafield.records.record import quantity
 from dynafield.records.text import show
 from dynafield.records.timed import TimedRecord
@@ -23,7 +28,7 @@ CURVE = ("run", "time")
 class RunsRecord(TimedRecord):
     """Models of finite size trained on independent data sets."""
 
-    w_star: Any = quantity("targets", over=("run", "feature"), swept=False)
+    w_star: Any = quantity("targets", over=("run", "feature"), swept=False, optional=True)
     run: Any = quantity("which of the runs asked for", False, over=("run",), swept=False)
     stopped_at: Any = quantity("time at which training failed, NaN where it did not", False, over=("run",))
     trainer: Trainer = GradientFlow()
@@ -34,15 +39,62 @@ class RunsRecord(TimedRecord):
     seed: int = 0
     asked: int = 0
 
+    @classmethod
+    def of(
+        cls,
+        task: Task,
+        net: Model,
+        t: Any,
+        train_error: Any,
+        test_error: Any,
+        d: int | None = None,
+        trainer: Any = GradientFlow(),  # noqa: B008 - immutable
+        **more: Any,
+    ) -> "RunsRecord":
+        """Curves that another program has made, of one problem: over times, or over runs and times.
+
+        Errors are in the units of this library, mean squared residual and |w - w*|²/d + σ² of networks; `d`
+        is the dimension, if it is known. `more` are other curves of this kind of record by their names.
+        """
+        trainer = as_trainer(trainer)
+        check_training(task, net, trainer)
+        if isinstance(net, Network) != (cls is Runs):
+            raise InputError("Runs.of is for networks, FlowRuns.of for other models")
+        if same_shape(delta=task.delta, sigma=task.sigma, **net.numbers()):
+            raise InputError("task and net must be one problem, not an array of them")
+        times = real_vector("t", t, lambda x: (x >= 0) & np.isfinite(x), "increasing times ≥ 0")
+        if np.any(np.diff(times) <= 0):
+            raise InputError("t must be increasing times ≥ 0")
+        curves = {"train_error": train_error, "test_error": test_error} | more
+        fields = {f.name: f.metadata for f in dataclasses.fields(cls)}
+        known = [name for name, facts in fields.items() if facts.get("over") == CURVE]
+        for name, values in curves.items():
+            if name not in known:
+                raise InputError(f"{name} must not be given: curves are {', '.join(known)}")
+            curves[name] = np.atleast_2d(np.asarray(values, float))
+            wanted = (len(np.atleast_2d(np.asarray(train_error))), len(times))
+            if curves[name].shape != wanted:
+                got, asked = (" x ".join(map(str, one)) for one in (curves[name].shape, wanted))
+                raise InputError(f"{name} must have {asked} values, runs by times, got {got}")
+        count = len(curves["train_error"])
+        missing: dict[str, Any] = dict.fromkeys(
+            name for name, facts in fields.items() if facts.get("optional")
+        )
+        return cls(
+            task, net, t=times, **(missing | curves), run=np.arange(count), stopped_at=np.full(count, np.nan),
+            trainer=trainer, inputs="given", targets="given", asked=count,
+            n=0 if d is None else round(float(task.delta) * integer("d", d, 1)),
+        )  # fmt: skip
+
     @property
     def d(self) -> int:
-        """Dimension of the inputs."""
-        return np.shape(self.w_star)[1]
+        """Dimension of the inputs; 0 where another program has made the runs and not told it."""
+        return round(self.n / float(self.task.delta)) if self.w_star is None else np.shape(self.w_star)[1]
 
     @property
     def seeds(self) -> int:
         """Number of runs that finished."""
-        return np.shape(self.w_star)[0]
+        return np.shape(self.run)[0]
 
     @property
     def complete(self) -> bool:
@@ -73,6 +125,8 @@ class RunsRecord(TimedRecord):
         curves = [f.name for f in dataclasses.fields(self) if f.metadata.get("over") == CURVE]
         if name not in curves:
             raise InputError(f"name must be one of {', '.join(curves)}, got {name!r}")
+        if getattr(self, name) is None:
+            raise InputError(f"{name} is not among the curves that were given")
         return np.asarray(getattr(self, name))
 
     def facts(self) -> dict[str, Any]:
@@ -94,7 +148,9 @@ class RunsRecord(TimedRecord):
         runs = f"{self.seeds} runs" + ("" if self.complete else f" of {self.asked} asked for")
         given = ", u(0) and v(0) given in place of α" if self.start == "given" else ""
         size = f"n={self.n} d={self.d} {self.inputs} inputs, targets {self.targets}{given}, {runs}"
-        size += f", seed {self.seed}"
+        size = (
+            f"{size}, seed {self.seed}" if self.inputs != "given" else f"made elsewhere, d={self.d}, {runs}"
+        )
         told[2:2] = [("data", size, ""), ("trainer", repr(self.trainer), "")]
         last = [
             (f"final {name}", show(self.mean(name)[..., -1], 6), "mean over runs at the last time")
@@ -117,9 +173,9 @@ class Runs(RunsRecord):
 
     train_error: Any = quantity("mean squared residual |Xw - y|²/n", over=CURVE)
     test_error: Any = quantity("population error |w - w*|²/d + σ²", over=CURVE)
-    loss: Any = quantity("train_error/2 + λ(|u|² + |v|²)/(2d)", over=CURVE)
-    norm: Any = quantity("root mean square of w", over=CURVE)
-    w: Any = quantity("final weights", over=("run", "feature"))
+    loss: Any = quantity("train_error/2 + λ(|u|² + |v|²)/(2d)", over=CURVE, optional=True)
+    norm: Any = quantity("root mean square of w", over=CURVE, optional=True)
+    w: Any = quantity("final weights", over=("run", "feature"), optional=True)
     coordinates: Any = quantity(
         "weights of the chosen coordinates", over=(*CURVE, "coordinate"), optional=True
     )

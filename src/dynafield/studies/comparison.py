@@ -8,11 +8,13 @@ import numpy as np
 import xarray as xr
 
 from dynafield.dmft.solve import solve
+from dynafield.errors import InputError
 from dynafield.problem.model import Model
 from dynafield.problem.task import Task
 from dynafield.problem.trainers import GradientFlow
 from dynafield.progress import Wanted
 from dynafield.records import files
+from dynafield.simulation.runs import RunsRecord
 from dynafield.simulation.simulate import simulate
 
 __all__ = ["Comparison", "compare"]
@@ -82,7 +84,7 @@ class Comparison:
 
     def __repr__(self) -> str:
         worst = {name: self.worst(name) for name in ("train_error", "test_error")}
-        size = f"{self.runs.seeds} runs, n={self.runs.n}, d={self.runs.d}"
+        size = f"{self.runs.seeds} runs" + (f", n={self.runs.n}, d={self.runs.d}" if self.runs.d else "")
         lines = [f"{name}: at most {value:.2g} standard errors apart" for name, value in worst.items()]
         return "\n  ".join([f"Comparison: {self.title}, {size}", *lines])
 
@@ -99,16 +101,23 @@ def compare(
     workers: int = 1,
     progress: Wanted = None,
     trainer: Any = GradientFlow(),  # noqa: B008 - immutable
+    runs: Any = None,
 ) -> Comparison:
     """Solve the infinite network and train `seeds` finite ones of dimension `d`, both by `trainer`.
 
-    They differ by fluctuations, of which the standard errors speak, and by a bias of order 1/d.
+    They differ by fluctuations, of which the standard errors speak, and by a bias of order 1/d. With `runs`,
+    which another program may have made (`Runs.of`), no network is trained here.
     """
-    runs = simulate(
-        task, net, t_max, d=d, seeds=seeds, t_eval=t_eval, trainer=trainer, seed=seed, workers=workers,
-        progress=progress,
-    )  # fmt: skip
+    if runs is None:
+        runs = simulate(
+            task, net, t_max, d=d, seeds=seeds, t_eval=t_eval, trainer=trainer, seed=seed, workers=workers,
+            progress=progress,
+        )  # fmt: skip
+    if not isinstance(runs, RunsRecord):
+        raise InputError(f"runs must be Runs, as simulate or Runs.of makes them, got {type(runs).__name__}")
     if not runs.complete:
         raise KeyboardInterrupt
+    if np.max(runs.t) > float(t_max) * (1 + 1e-9):
+        raise InputError(f"runs must end at t_max = {float(t_max):g} or before, got {np.max(runs.t):g}")
     curves = solve(task, net, t_max, tol=tol, trainer=trainer, seed=seed, progress=progress)
     return Comparison(curves, runs)

@@ -1,0 +1,41 @@
+"""One update of the parameters, whatever trains: a step along a velocity, or an optimizer of one's own."""
+
+import dataclasses
+from typing import Any
+
+import jax.numpy as jnp
+
+from dynafield.problem.trainers import Steps
+
+__all__ = ["Update"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Update:
+    """How the rate of the parameters becomes their change, with what is remembered between steps."""
+
+    heavy: bool
+    looks_ahead: bool
+    transformation: Any = None
+
+    @classmethod
+    def of(cls, trainer: Steps) -> Any:
+        """How a trainer updates."""
+        return cls(trainer.inertia > 0, trainer.looks_ahead, trainer.transformation)
+
+    def begun(self, theta: Any) -> Any:
+        """What is remembered before the first step: nothing, a velocity, or what is an optimizer's own."""
+        if self.transformation is not None:
+            return self.transformation.init(jnp.asarray(theta))
+        return 0.0 * theta if self.heavy else ()
+
+    def after(self, theta: Any, memory: Any, rate: Any, step: Any, inertia: Any) -> tuple[Any, Any]:
+        """θ and what is remembered after a step [eq:steps, eq:heavy_ball, eq:optimizers]."""
+        if self.transformation is not None:
+            update, memory = self.transformation.update(-rate, memory, theta)
+            return theta + update, memory
+        if not self.heavy:
+            return theta + step * rate, memory
+        velocity = inertia * memory + rate
+        move = inertia * velocity + rate if self.looks_ahead else velocity
+        return theta + step * move, velocity
