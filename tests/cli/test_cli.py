@@ -307,7 +307,7 @@ def test_solve_by_steps():
     [
         (["--momentum", "0.5"], "momentum needs a step"),
         (["--batch-fraction", "0.5"], "batch_fraction needs a step"),
-        (["--temperature", "0.5"], "temperature needs a step"),
+        (["--label-noise", "0.5"], "label_noise needs a step"),
         (["--step", "0.3", "--t-max", "1"], "t_max must be a multiple"),
     ],
 )

@@ -41,33 +41,43 @@ def test_ridge_regression_with_noise_in_closed_form(noise):
     assert curves.test_error_se.max() < 2e-2 * max(0.19, wanted.max())
 
 
-def test_small_steps_end_at_the_posterior():
-    """Mean square of the Gaussian posterior at temperature T: (1/d) tr (XᵀX/n + λ)⁻¹ T around its mean."""
-    lam, heat = 0.5, 0.1
-    trainer = df.GradientDescent(0.1, temperature=heat)
-    hot = df.solve(TASK, df.ridge_flow(lam), 8.0, tol=3e-2, trainer=trainer)
-    cold = df.solve(TASK, df.ridge_flow(lam), 8.0, tol=3e-2, trainer=df.GradientDescent(0.1))
-    posterior = heat * MarchenkoPastur(0.5).average(lambda x: 1 / (x + lam))
-    width = hot.test_error[-1] - cold.test_error[-1]
-    error = np.hypot(hot.test_error_se[-1], cold.test_error_se[-1])
-    largest = 0.1 * ((1 + 0.5**-0.5) ** 2 + lam) / 2  # ηh/2: steps make modes hotter by 1/(1 - ηh/2)
-    assert posterior < width + 3 * error
-    assert width < posterior / (1 - largest) + 3 * error
+def test_noisy_flow_of_ridge_regression_ends_at_the_posterior():
+    """Every mode has its closed form, and at temperature T ends at a Gaussian of variance T/(x + λ)."""
+    lam, heat, end = 0.5, 0.1, 8.0
+    curves = df.solve(TASK, df.ridge_flow(lam), end, tol=3e-2, trainer=df.GradientFlow(temperature=heat))
+    t = np.asarray(curves.t)[:, None]
+
+    def modes(x):
+        shrunk = np.exp(-(x + lam) * t)
+        mean = ((1 - shrunk) * x / (x + lam) - 1) ** 2 * 0.1
+        noise = 0.09 / 0.5 * x * ((1 - shrunk) / (x + lam)) ** 2
+        return mean + noise + heat * (1 - shrunk**2) / (x + lam)
+
+    spectrum = MarchenkoPastur(0.5)
+    wanted = spectrum.average(modes) + 0.09
+    assert np.all(np.abs(curves.test_error - wanted) < 3e-2 * np.maximum(wanted, wanted[0]))
+    assert curves.status == "finished"
+    posterior = heat * spectrum.average(lambda x: 1 / (x + lam))
+    cold = df.solve(TASK, df.ridge_flow(lam), end, tol=1e-2)
+    width = curves.test_error[-1] - cold.test_error[-1]
+    assert abs(width - posterior) < 3 * curves.test_error_se[-1] + 1e-2 * 0.19
+    assert np.all(np.abs(curves.at([1.1, 7.3]).test_error - np.interp([1.1, 7.3], t[:, 0], wanted)) < 0.01)
 
 
 EVERYTHING = dict(momentum=0.5, batch_fraction=0.5, temperature=0.01, label_noise=0.5)
 
 
 @pytest.mark.parametrize(
-    ("net", "noise"),
+    ("net", "trainer"),
     [
-        (df.DiagonalNetwork(0.5, 0.05), EVERYTHING),
-        (df.logistic_flow(0.2), dict(temperature=0.02, label_noise=0.7)),
+        (df.DiagonalNetwork(0.5, 0.05), df.GradientDescent(0.25, **EVERYTHING)),
+        (df.logistic_flow(0.2), df.GradientDescent(0.25, temperature=0.02, label_noise=0.7)),
+        (df.DiagonalNetwork(0.5, 0.05), df.GradientFlow(temperature=0.02)),
+        (df.logistic_flow(0.2), df.GradientFlow(temperature=0.02)),
     ],
-    ids=["network", "logistic"],
+    ids=["network", "logistic", "network in a noisy flow", "logistic in a noisy flow"],
 )
-def test_finite_models_agree(net, noise):
-    trainer = df.GradientDescent(0.25, **noise)
+def test_finite_models_agree(net, trainer):
     both = df.compare(TASK, net, 4.0, d=500, seeds=8, t_eval=[0.25, 1.0, 4.0], tol=2e-2, trainer=trainer)
     for name in ("train_error", "test_error"):
         allowed = 4 * both.standard_error(name) + 1 / 500  # fluctuations, and a bias of order 1/d
@@ -105,6 +115,10 @@ def test_files_and_refusals(tmp_path):
     with pytest.raises(df.InputError, match="C_f is not kept between steps"):
         _ = curves.C_f
     assert curves.C_w.shape == (5, 5)
+    with pytest.raises(df.InputError, match="grid must be None for gradient flow with a temperature"):
+        df.solve(TASK, df.DiagonalNetwork(0.5), 1.0, grid=[0, 1.0], trainer=df.GradientFlow(temperature=0.1))
+    with pytest.raises(df.InputError, match="temperature must be one finite number ≥ 0"):
+        df.GradientFlow(temperature=-1.0)
     for bad in (dict(temperature=-1.0), dict(label_noise=np.inf)):
         with pytest.raises(df.InputError, match="must be one finite number ≥ 0"):
             df.GradientDescent(0.1, **bad)

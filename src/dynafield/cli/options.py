@@ -90,7 +90,7 @@ Batch = Annotated[
 ]
 Nesterov = Annotated[bool, typer.Option("--nesterov", help="Nesterov's momentum; needs --momentum.")]
 Temperature = Annotated[
-    float | None, typer.Option("--temperature", help="Langevin noise of this temperature; needs --step.")
+    float | None, typer.Option("--temperature", help="Langevin noise of this temperature.")
 ]
 LabelNoise = Annotated[
     float | None,

@@ -10,6 +10,7 @@ from dynafield.dmft.curves import Curves
 from dynafield.dmft.densities import Responses, densities, step_densities
 from dynafield.dmft.ensemble import Replica
 from dynafield.dmft.flow_curves import FlowCurves
+from dynafield.dmft.langevin import TOGETHER
 from dynafield.dmft.observation import observe
 from dynafield.dmft.preparation import Equations, Order, Plan, Problem, affine_of
 from dynafield.dmft.refine import Solution
@@ -23,7 +24,7 @@ from dynafield.problem.model import MEASURES, Datum, Model
 from dynafield.problem.networks import Network
 from dynafield.problem.optimizers import Optax
 from dynafield.problem.task import Task
-from dynafield.problem.trainers import Trainer
+from dynafield.problem.trainers import ShortSteps, Trainer
 
 __all__ = ["collect"]
 
@@ -46,8 +47,11 @@ def collect(
         curves[name] = stacked(order, [one.value[name] for one in found.estimates])
         if name != "loss":
             curves[f"{name}_se"] = stacked(order, [one.parts[name].whole for one in found.estimates])
+    edges = ensemble.edges
+    if isinstance(order.equations.trainer, ShortSteps):  # curves of a flow: read between several steps
+        edges = np.append(edges[:-1:TOGETHER], edges[-1])
     facts: dict[str, Any] = dict(
-        edges=ensemble.edges,
+        edges=edges,
         t_max=order.t_max,
         tol=order.tolerance.absolute,
         rtol=order.tolerance.relative,

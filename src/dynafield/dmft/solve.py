@@ -10,6 +10,7 @@ from jaxtyping import Float
 from dynafield.compiled import make_room
 from dynafield.dmft.collect import collect
 from dynafield.dmft.estimates import missed_by
+from dynafield.dmft.langevin import refine_in_short_steps
 from dynafield.dmft.preparation import Equations, Order, Problem, Tolerance
 from dynafield.dmft.refine import refine
 from dynafield.dmft.rules import FEW, FlowTime, Stepping, StepTime
@@ -67,10 +68,18 @@ def solve(
     on a terminal), or is called with the share done and words, and may raise KeyboardInterrupt to stop.
     """
     trainer = as_trainer(trainer)
-    order = checked(task, net, t_max, tol, rtol, trainer, paths, grid, seed, memory_gb, preview)
+    ordered = partial(
+        checked, task, net, t_max, tol, rtol, paths=paths, grid=grid, seed=seed, memory_gb=memory_gb,
+        preview=preview,
+    )  # fmt: skip
+    order = ordered(trainer)
     make_room()
     with Progress("solving", 1.0, progress) as bar:
-        found = refine(order, partial(show, bar, order))
+        told = partial(show, bar, order)
+        if isinstance(trainer, GradientFlow) and trainer.random:
+            order, found = refine_in_short_steps(lambda n: ordered(trainer.in_steps(order.t_max, n)), told)
+        else:
+            found = refine(order, told)
     status = "finished"
     if found.failure is not None:
         if throw or not found.estimates:
@@ -137,6 +146,8 @@ def checked(
         problems[0].model.try_out(task)
     whole = integer("seed", seed, 0)
     edges = None
+    if grid is not None and not discrete and trainer.random:
+        raise InputError("grid must be None for gradient flow with a temperature: it has no blocks of time")
     if grid is not None:
         edges = checked_grid(grid, end, min(one.model.longest_block() for one in problems), discrete)
     time = time_of_steps(problems[0].model, trainer, end, edges) if discrete else FlowTime()

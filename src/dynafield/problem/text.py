@@ -113,9 +113,10 @@ def read_trainer(
     given: dict[str, Any] = {"momentum": momentum, "batch_fraction": batch} | more
     given = {name: value for name, value in given.items() if value is not None and value is not False}
     if step is None:
+        heat = given.pop("temperature", 0.0)
         for name in given:
             raise InputError(f"{name} needs a step: give one as well")
-        return GradientFlow(tol)
+        return GradientFlow(tol, heat)
     if set(given) == {"momentum"}:
         return HeavyBall(step, given["momentum"])
     if set(given) == {"batch_fraction"}:

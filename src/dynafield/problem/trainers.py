@@ -18,6 +18,7 @@ __all__ = [
     "GradientDescent",
     "GradientFlow",
     "HeavyBall",
+    "ShortSteps",
     "Steps",
     "Trainer",
     "check_noise",
@@ -39,13 +40,25 @@ class GradientFlow:
     r"""Continuous time, \((u, v)' = -\tfrac d2 \nabla L\) [eq:df_dln].
 
     `tol` is the relative error of w as a vector, met to within a small factor at every time,
-    in `simulate`; `solve` has a tolerance of its own.
+    in `simulate`; `solve` has a tolerance of its own. With `temperature` T every parameter is kicked by
+    \(\sqrt{2T}\,dB\), B its own Brownian motion [eq:langevin_flow].
     """
 
     tol: float = 1e-6
+    temperature: float = 0.0
 
     def __post_init__(self):
         one_real("tol", self.tol, lambda x: (x >= 1e-12) & (x <= 1e-2), "one number from 1e-12 to 1e-2")
+        check_noise(self)
+
+    @property
+    def random(self) -> bool:
+        """Whether two runs on the same data differ."""
+        return self.temperature > 0
+
+    def in_steps(self, end: float, count: int) -> "ShortSteps":
+        """So many short steps in its place."""
+        return ShortSteps((end / count,) * count, self.temperature)
 
 
 Step = float | tuple[float, ...] | Callable[[Any], Any]
@@ -75,6 +88,11 @@ class Steps:
     @property
     def looks_ahead(self) -> bool:
         """Whether momentum acts on the step that makes it, too."""
+        return False
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether a step follows the rates of the last two times [eq:two_rates]."""
         return False
 
     @property
@@ -235,10 +253,11 @@ class GradientDescent(Steps):
         return self.batch_fraction
 
 
-def check_noise(trainer: Steps) -> None:
+def check_noise(trainer: Any) -> None:
     """InputError for noise that cannot be."""
     for name in ("temperature", "label_noise"):
-        one_real(name, getattr(trainer, name), lambda x: (x >= 0) & np.isfinite(x), "one finite number ≥ 0")
+        value = getattr(trainer, name, 0.0)
+        one_real(name, value, lambda x: (x >= 0) & np.isfinite(x), "one finite number ≥ 0")
 
 
 class HeavyBall(GradientDescent):
@@ -253,6 +272,26 @@ class SGD(GradientDescent):
 
     def __init__(self, step: Any, batch_fraction: float):
         super().__init__(step, batch_fraction=batch_fraction)
+
+
+@dataclasses.dataclass(frozen=True)
+class ShortSteps(Steps):
+    """Short steps in place of gradient flow with noise, to second order in their size [eq:two_rates]."""
+
+    step: tuple[float, ...]
+    temperature: float
+
+    @classmethod
+    def through(cls, times: Float[np.ndarray, " k"], longest: float, temperature: float) -> "ShortSteps":
+        """Steps that reach all of some increasing times, none longer than that."""
+        gaps = np.diff(np.concatenate([[0.0], times[times > 0]]))
+        counts = np.ceil(gaps / longest * (1 - CLOSE)).astype(int)
+        return cls(tuple(np.repeat(gaps / counts, counts).tolist()), temperature)
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether a step follows the rates of the last two times."""
+        return True
 
 
 Trainer = GradientFlow | Steps

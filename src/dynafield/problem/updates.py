@@ -4,6 +4,7 @@ import dataclasses
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 
 from dynafield.problem.trainers import Steps
 
@@ -17,16 +18,20 @@ class Update:
     heavy: bool
     looks_ahead: bool
     transformation: Any = None
+    looks_back: bool = False
 
     @classmethod
     def of(cls, trainer: Steps) -> Any:
         """How a trainer updates."""
-        return cls(trainer.inertia > 0, trainer.looks_ahead, trainer.transformation)
+        return cls(trainer.inertia > 0, trainer.looks_ahead, trainer.transformation, trainer.looks_back)
 
     def begun(self, theta: Any) -> Any:
-        """What is remembered before the first step: nothing, a velocity, or what is an optimizer's own."""
+        """What is remembered before the first step: nothing, a velocity, a rate and its step, or what is
+        an optimizer's own."""
         if self.transformation is not None:
             return self.transformation.init(jnp.asarray(theta))
+        if self.looks_back:
+            return 0.0 * theta, np.asarray(np.inf)
         return 0.0 * theta if self.heavy else ()
 
     def after(self, theta: Any, memory: Any, rate: Any, step: Any, inertia: Any) -> tuple[Any, Any]:
@@ -34,6 +39,9 @@ class Update:
         if self.transformation is not None:
             update, memory = self.transformation.update(-rate, memory, theta)
             return theta + update, memory
+        if self.looks_back:  # [eq:two_rates]
+            before, last = memory
+            return theta + step * (rate + 0.5 * step / last * (rate - before)), (rate, 1.0 * step)
         if not self.heavy:
             return theta + step * rate, memory
         velocity = inertia * memory + rate

@@ -13,9 +13,10 @@ from jaxtyping import Float
 from dynafield.numerics.normals import normals_of, sobol, whitened
 from dynafield.problem.model import MEASURES, Datum, Model, bare
 from dynafield.problem.task import Task
-from dynafield.problem.trainers import DIVERGED, GradientFlow, Steps, Trainer
+from dynafield.problem.trainers import DIVERGED, GradientFlow, ShortSteps, Steps, Trainer
 from dynafield.problem.updates import Update
 from dynafield.simulation.inputs import InputLaw
+from dynafield.simulation.langevin import curvature_of_flow
 from dynafield.simulation.targets import Draw
 
 __all__ = ["FlowPlan", "FlowSeen", "train_flow"]
@@ -51,6 +52,8 @@ class FlowSeen:
     theta: np.ndarray
     w_star: np.ndarray
     stopped_at: np.ndarray
+    curvature: float = 0.0
+    """The largest met, where steps follow it."""
 
 
 class Finite(NamedTuple):
@@ -78,6 +81,8 @@ def train_flow(plan: FlowPlan, seed: int, run: int, report: Callable[[float], No
     times = plan.t if plan.t[-1] >= plan.end * (1 - 1e-12) else np.append(plan.t, plan.end)
     last, key = 0.0, jax.random.key(int(streams[5].integers(2**31)))
     for k, t in enumerate(times):
+        if isinstance(plan.trainer, ShortSteps):
+            seen.curvature = max(seen.curvature, float(curvature(bare(flow), data, state.theta, last)))
         state, sound = advance(plan, data, state, last, float(t), first, key)
         if not sound:
             seen.stopped_at[...] = float(state.failed) if isinstance(plan.trainer, Steps) else last
@@ -120,6 +125,12 @@ def force(flow: Model, data: Finite, theta: Any, t: Any, weight: Any = None) -> 
 def speed(flow: Model, data: Finite, theta: Any, t: Any, weight: Any = None) -> Any:
     """p(g, θ) of all coordinates."""
     return jax.vmap(flow.p, in_axes=(0, 0, None))(force(flow, data, theta, t, weight), theta, t)
+
+
+@jax.jit
+def curvature(flow: Model, data: Finite, theta: Any, t: Any) -> Any:
+    """The largest of a finite flow at a time."""
+    return curvature_of_flow(lambda y: speed(flow, data, y, t), theta)
 
 
 @jax.jit

@@ -38,6 +38,7 @@ class Observables:
         self.residuals: Any = empty(times, n) if residuals else None
         self.weights: Any = empty(times, d) if weights else None
         self.stopped_at = empty()
+        self.curvature = 0.0  # the largest met, where steps follow it
 
     def take(self, row: int, which: np.ndarray, w: np.ndarray, squares: np.ndarray) -> None:
         """Weights and u², v² of one network at some of the times; beyond the last, weights are final only."""

@@ -12,10 +12,10 @@ from dynafield.numerics.processes import in_processes
 from dynafield.numerics.threads import fitting_threads
 from dynafield.problem.checks import integer
 from dynafield.problem.model import MEASURES, Model
-from dynafield.problem.networks import DiagonalNetwork, Network
+from dynafield.problem.networks import DiagonalNetwork, Network, layer
 from dynafield.problem.optimizers import as_trainer
 from dynafield.problem.task import Task
-from dynafield.problem.trainers import GradientFlow, Steps
+from dynafield.problem.trainers import GradientFlow, ShortSteps, Steps
 from dynafield.progress import Progress, Wanted
 from dynafield.records.problems import described, parameters
 from dynafield.simulation.data import Data, Reduced, reduce_rows
@@ -23,6 +23,7 @@ from dynafield.simulation.descent import descend
 from dynafield.simulation.flow import integrate
 from dynafield.simulation.flow_runs import FlowRuns
 from dynafield.simulation.flows import FlowPlan, FlowSeen, train_flow
+from dynafield.simulation.langevin import curvature_of_network, in_short_steps
 from dynafield.simulation.observables import Observables
 from dynafield.simulation.plan import Plan, make_plan
 from dynafield.simulation.runs import Runs, RunsRecord
@@ -145,6 +146,8 @@ def numbered(plan: Any, seed: int, run: int) -> tuple[int, Any]:
 
 def train(plan: Any, seed: int, run: int, report: Callable[[float], None]) -> Any:
     """One data set, and the flow or every network of the sweep trained on it."""
+    if isinstance(plan.trainer, GradientFlow) and plan.trainer.random:
+        return in_short_steps(plan, lambda short: train(short, seed, run, report))
     if isinstance(plan, FlowPlan):
         return train_flow(plan, seed, run, report)
     return train_networks(plan, seed, run, report)
@@ -193,7 +196,23 @@ def follow(
     if isinstance(plan.trainer, GradientFlow):
         return integrate(*arguments, plan.trainer.tol, times, seen.take, report)
     stops = plan.trainer.number("t_eval", times)
-    diverged = descend(*arguments, plan.trainer, stops, seen.take, report, rng)
+    observe = seen.take
+    if isinstance(plan.trainer, ShortSteps):
+
+        def observe(row: int, which: np.ndarray, w: np.ndarray, squares: np.ndarray) -> None:
+            seen.take(row, which, w, squares)
+            measure(row, np.sqrt(squares[-1]).reshape(2, -1))
+
+        def measure(row: int, layers: np.ndarray) -> None:
+            slopes = layer(plan.net.truncation, plan.net.depth, layers)[1]
+            found = curvature_of_network(
+                reduced.X, plan.n / plan.d, np.sqrt(np.sum(slopes**2, axis=0)), float(plan.lam[row])
+            )
+            seen.curvature = max(seen.curvature, found)
+
+        for row in range(len(u)):
+            measure(row, np.stack([u[row], v[row]]))
+    diverged = descend(*arguments, plan.trainer, stops, observe, report, rng)
     after = plan.trainer.times(float(times[-1]))
     return {row: float(after[taken]) for row, taken in diverged.items()}
 

@@ -76,8 +76,8 @@ def phases(problem: Any, net: Any = None, *index: int) -> Phases:
         return predicted(problem, net)
     if net is not None:
         raise InputError("net must be None beside Curves, which have their own")
-    if not isinstance(problem.trainer, GradientFlow):
-        raise InputError(f"curves must be those of GradientFlow, got {problem.trainer}")
+    if not isinstance(problem.trainer, GradientFlow) or problem.trainer.random:
+        raise InputError(f"curves must be those of GradientFlow without noise, got {problem.trainer}")
     found = predicted(*problem_at(problem.task, problem.net, index))
     return dataclasses.replace(found, measured=tuple(measure(found, problem, index)))
 
