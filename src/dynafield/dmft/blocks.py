@@ -198,6 +198,6 @@ def kept_block(
     nodes = Nodes(
         done.F, S_w, F_ell, S_ell, done.start, start, T, T_ell, done.make, make,
         most_directions(after), curves, moments, theta, w, f, last.count,
-        last.left * jnp.stack([jnp.ones(()), fine]), lost, crowded,
+        last.left * jnp.stack([jnp.ones(()), fine, jnp.zeros(())]), lost, crowded,
     )  # fmt: skip
     return after, nodes

@@ -99,8 +99,9 @@ def lanes_at_rest(
     for first in range(0, len(tasks), size):
         group = tasks[first : first + size]
         ready = prepared(equations, problems, plan, blocks, group)
-        nothing: Any = None
-        lanes.append(Lane(ready, at_start(ready.states), nothing, group, equations.time.first_kind))
+        nothing: Any = None  # what has begun is not kept as it was before
+        going, ready = at_start(ready.states), ready._replace(states=nothing)
+        lanes.append(Lane(ready, going, nothing, group, equations.time.first_kind))
     return lanes
 
 

@@ -68,7 +68,13 @@ class Parts(NamedTuple):
         return np.sqrt(sum(np.square(part) for part in self))
 
 
-WORDS = Parts("sampling", "time steps", "unfinished sweeps", "dropped directions", "the bias of a sample")
+WORDS = Parts(
+    "sampling",
+    "time steps",
+    "unfinished sweeps or forgotten noise",
+    "dropped directions",
+    "the bias of a sample",
+)
 """Where error bars come from, in words."""
 
 
@@ -165,7 +171,7 @@ def block_errors(
 
 
 def sweep_errors(replicas: list[Replica], curves: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Errors that unfinished sweeps leave [eq:unfinished].
+    """Errors that unfinished sweeps leave [eq:unfinished], and noise that is forgotten [eq:faded_noise].
 
     Those of weights stay and add up; residuals forget them.
     """
@@ -176,8 +182,17 @@ def sweep_errors(replicas: list[Replica], curves: dict[str, np.ndarray]) -> dict
         share = np.cumsum(left[:, 0]) if name.startswith("test") else left[:, 1]
         share = np.concatenate([[0.0], np.repeat(share, nodes)])
         size, most = np.abs(values), np.max(np.abs(values))
-        found[name] = 2 * share * np.sqrt(size * most) + share**2 * most
+        found[name] = (
+            2 * share * np.sqrt(size * most) + share**2 * most + forgotten(left, nodes, curves, name)
+        )
     return found
+
+
+def forgotten(left: np.ndarray, nodes: np.ndarray, curves: dict[str, np.ndarray], name: str) -> np.ndarray:
+    """What forgotten noise has left out of the training curve; of the test curve, as much, and it stays."""
+    share = np.concatenate([[0.0], np.repeat(left[:, 2], nodes)])
+    gone = share * np.abs(curves[name.replace("test", "train")])
+    return np.maximum.accumulate(gone) if name.startswith("test") else gone
 
 
 def dropping(order: Order, known: Ensemble) -> tuple[float, list[dict[str, np.ndarray]]]:

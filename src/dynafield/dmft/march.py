@@ -136,7 +136,7 @@ def blank_pages(course: Course, members: Member, states: State, blocks: int) -> 
         start_w=(c, own), start_ell=(c, other),
         T_w=(b, b), T_ell=(b, b), make_w=(b, b), make_ell=(b, b), count=(), curves=(s, 7 if sampled else 3),
         moments=(s, c, 2), theta=(s, k, course.keep), w=(s, c, course.keep),
-        f=(s, c, heard), sweeps=(), left=(2,), unsettled=(), crowded=(),
+        f=(s, c, heard), sweeps=(), left=(3,), unsettled=(), crowded=(),
     )  # fmt: skip
     kinds = dict(count=int, sweeps=int, unsettled=bool, crowded=bool)
     return Nodes(**{n: np.zeros((count, blocks, *shape), kinds.get(n, float)) for n, shape in shapes.items()})

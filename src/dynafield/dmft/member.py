@@ -15,7 +15,6 @@ from dynafield.dmft.newton import over_rows
 from dynafield.dmft.rows import Rows, Sampled
 
 __all__ = [
-    "Batch",
     "Chance",
     "Member",
     "Nodes",
@@ -73,19 +72,6 @@ class Chance(NamedTuple):
     label_noise: Any
 
 
-class Batch(NamedTuple):
-    """Mini-batches and label noise on a closed data side: normals and sizes of steps, memory of the last.
-
-    Every step has a direction of its own, of size \\(n_t^2 = (1/b-1)E_{train}(t) + \\sigma_l^2/b\\)
-    [eq:dmft_batches, eq:label_noise].
-    """
-
-    normals: Float[Any, "t n"]
-    memory: Float[Any, " t"]
-    sizes: Float[Any, " t"]
-    step: Int[Any, ""]
-
-
 class State(NamedTuple):
     """A member at the last node.
 
@@ -110,7 +96,7 @@ class Nodes(NamedTuple):
 
     `start_w`, `start_ell` are F at the start of the block, `make_w`, `make_ell` turn what the basis leaves
     of outputs into the directions born there. `left` is what unfinished sweeps leave in outputs of both
-    sides, relative to their largest sizes.
+    sides, relative to their largest sizes, and the share of E_train that noise had which is forgotten.
     """
 
     F_w: Float[Any, "b r"]
@@ -130,7 +116,7 @@ class Nodes(NamedTuple):
     w: Float[Any, "s c p"]
     f: Float[Any, "s c p"]
     sweeps: Int[Any, ""]
-    left: Float[Any, "2"]
+    left: Float[Any, "3"]
     unsettled: Bool[Any, ""]
     crowded: Bool[Any, ""]
 

@@ -7,9 +7,10 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
+from dynafield.dmft.batches import batch_at_rest, remembered
 from dynafield.dmft.closed import Affine, affine_part
 from dynafield.dmft.equations import CoordinateRow, DataRow
-from dynafield.dmft.member import Batch, Chance, Member, Numbers, State
+from dynafield.dmft.member import Chance, Member, Numbers, State
 from dynafield.dmft.rows import Rows, Sampled
 from dynafield.dmft.rules import STAGES, FlowTime, Stepping, StepTime, TimeRule
 from dynafield.dmft.sampling import Sample, draw, draw_data, strata, turned
@@ -134,7 +135,7 @@ def member_bytes(equations: Equations, model: Model, plan: Plan, blocks: int) ->
     states = model.states * (2 if equations.inertia > 0 else 1)
     wide = 3 * plan.room + 40 * stages * (states + model.outputs)
     if (equations.fraction < 1 or equations.label_noise > 0) and equations.closed:
-        wide += 2 * nodes
+        wide += 3 * remembered(nodes)
     rows = paths if equations.closed else paths + plan.points
     pages = nodes * (4 * model.outputs * plan.room + (model.states + 1) * kept_rows(paths, nodes))
     return 8.0 * (rows * wide + 2 * pages)
@@ -224,8 +225,7 @@ def one_member(
     trainer = equations.trainer
     batches = equations.fraction < 1 or equations.label_noise > 0
     fold = model.odd and equations.closed and own == 0 and equations.symmetric
-    white = steps + 1 if batches and equations.closed else 0
-    sample = draw(strata(equations.components, plan.points), own + size + white, (*seed, 0), fold)
+    sample = draw(strata(equations.components, plan.points), own + size, (*seed, 0), fold)
     weight, target = sample.weight, sample.target
     theta = np.asarray(model.start.rows(sample.normals[:own].T, target), float).reshape(len(target), -1).T
     amplitude = problem.delta**-0.5
@@ -252,16 +252,16 @@ def one_member(
     member = Member(numbers, row, side, heard, data and data[0], chance_of(trainer, data is not None, seed))
     zeros = np.zeros((c, size))
     first = size_at_rest(model, sample, theta, affine)
-    batch = batch_at_rest(sample.normals[own + size :]) if white else None
+    batch = batch_at_rest(steps + 1, sample.part) if batches and equations.closed else None
     inner = np.eye(kind.stages * c) if equations.closed else np.zeros((kind.stages * c,) * 2)
     drive = np.zeros((c, len(target))) if isinstance(kind, Stepping) else None
     state = State(rows, data and data[1], zeros, zeros, inner, first, drive, remembered, batch)
-    return member, state, sample, datum
+    return member, state, sample._replace(normals=normals[:0]), datum
 
 
 def chance_of(trainer: Steps | None, sampled: bool, seed: tuple[int, int]) -> Chance | None:
     """What rows draw in every step, or None."""
-    if trainer is None or not (trainer.temperature > 0 or (trainer.random and sampled)):
+    if trainer is None or not trainer.random:
         return None
     key = jax.random.key_data(jax.random.key(np.random.default_rng([*seed, 2]).integers(2**31)))
     shares = trainer.fraction if sampled and trainer.fraction < 1 else None
@@ -276,12 +276,6 @@ def size_at_rest(model: Model, sample: Sample, theta: np.ndarray, affine: Affine
     square = teacher**2 * np.sum(sample.weight * sample.target**2) + np.sum(affine.rest**2)
     size = np.sqrt(square)
     return np.array([size, size if affine.rest.size else 0.0])
-
-
-def batch_at_rest(normals: Float[np.ndarray, "t n"]) -> Batch:
-    """Mini-batches before the first step, with the normals of all steps."""
-    zeros = np.zeros(len(normals))
-    return Batch(normals, zeros, zeros.copy(), np.zeros((), int))
 
 
 def at_rest(

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dynafield.dmft.batches import remembered
 from dynafield.dmft.ensemble import Ensemble, Replica, march_along
 from dynafield.dmft.estimates import (
     COARSER,
@@ -59,8 +60,8 @@ RATE = 0.9
 """Power of the number of points in the scatter, at least: .9 to 1.3 was found."""
 SAME = 0.8
 """Directions are nearly the same where what is dropped is not smaller than this share."""
-ROOM = 32
-"""Directions there is room for in a first pilot."""
+ROOM, MOST_ROOM = 32, 256
+"""Directions there is room for in a first pilot; at most, where steps have noise of their own."""
 
 
 class Solution(NamedTuple):
@@ -168,6 +169,8 @@ def first_plan(order: Order) -> Plan:
     tol, rtol = order.tolerance
     epsilon = min(5 * tol, 2e-2) if rtol is None else min(5 * tol, 2e-2, rtol / 3)
     faint, floor = (1e-3, 0.3) if rtol is None else (FAINT, FAINT)
+    if order.equations.random and rtol is None:  # noise makes directions however small residuals are
+        faint = 0.3
     settled = SETTLED_SHARE * min(tol, rtol or 1.0)
     points = order.points or max(PILOT if order.preview else first_points(order), least_points(order))
     least = 2 * least_points(order)  # as a first round would have
@@ -184,15 +187,18 @@ def first_points(order: Order) -> int:
 
 
 def least_points(order: Order) -> int:
-    """Points that a sample must have where every step has normals of its own: all of them exactly white.
+    """Points that a sample must have where every step has normals of its own: as many as can be white.
 
-    Otherwise a step would seem to respond to the noise of another.
+    Otherwise a step would seem to respond to the noise of another. Those that a closed data side remembers
+    are white beside each other as they are drawn; half the points are enough for them.
     """
     equations = order.equations
     if order.edges is None or not equations.random:
         return 1
-    white = 0 if equations.new_directions else room(len(order.edges)) + 1
-    return points_for(equations.components, white + first_room(order) + 1)
+    normals = first_room(order) + 1
+    if not equations.new_directions:
+        normals = (normals + remembered(len(order.edges))) // 2
+    return points_for(equations.components, normals)
 
 
 def first_room(order: Order) -> int:
@@ -200,6 +206,8 @@ def first_room(order: Order) -> int:
     c = order.problems[0].model.outputs
     if order.equations.new_directions and order.edges is not None:
         return room(c * (len(order.edges) + 4))
+    if order.equations.random and order.edges is not None:
+        return room(min(c * (len(order.edges) + 4), MOST_ROOM))
     return room(ROOM * c)
 
 

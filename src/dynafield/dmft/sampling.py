@@ -66,8 +66,8 @@ class Stratum(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """Targets and weights of the paths, whether each stands for its mirror image too, and standard
-    normals, one column per path.
+    """Targets and weights of the paths, whether each stands for its mirror image too, standard normals,
+    one column per path, and numbers of their strata.
 
     Any leading share 1/2^k of the columns is a smaller sample of the same kind.
     """
@@ -76,6 +76,7 @@ class Sample(NamedTuple):
     weight: Float[np.ndarray, " n"]
     folded: Bool[np.ndarray, " n"]
     normals: Float[np.ndarray, "t n"]
+    part: Any = None
 
 
 def strata(components: Components, points: int) -> list[Stratum]:
@@ -119,6 +120,7 @@ def draw(parts: list[Stratum], dims: int, seed: tuple[int, ...], fold: bool = Tr
         np.concatenate([d.weight for d in drawn])[order],
         np.concatenate([d.folded for d in drawn])[order],
         np.concatenate([d.normals for d in drawn], axis=1)[:, order],
+        np.repeat(np.arange(len(parts)), [part.points for part in parts])[order],
     )
 
 

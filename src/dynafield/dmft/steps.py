@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from dynafield.dmft.batches import batched, new_numbers
 from dynafield.dmft.member import (
-    Batch,
     Chance,
     Member,
     Nodes,
@@ -43,8 +43,12 @@ def explicit_node(
         drive = side.amplitude * (F_ell @ rows.normals) + S @ rows.basis + output
         data, T, f, crowded = None, jnp.eye(len(output)), None, done.crowded
         make = jnp.zeros_like(T)
-        batch, more = batched(member, state.batch, output, F_ell)
-        drive = drive if more is None else drive + more
+        batch = state.batch
+        if batch is not None:
+            xi = drawn(member.chance, number, 0, output[0].shape)
+            xi = new_numbers(xi, batch.parts, (batch.normals, rows.normals))
+            batch, more = batched(batch, side, member.numbers, output[0], jnp.sum(F_ell**2), xi)
+            drive = drive + more
     else:
         data, f, S_ell, answered = answering(member, state, done, S, times, fine, number)
         F_ell, crowded = answered.F, done.crowded | answered.crowded
@@ -56,32 +60,15 @@ def explicit_node(
     curves, moments, kept, kept_w, kept_f = observed(
         member, after, theta[None], output[None], f, done.F, F_ell, times, keep
     )
+    nothing, left = jnp.zeros((), int), jnp.zeros(3)
     if batch is not None:
-        curves = curves.at[:, 2].add(jnp.sum(batch.memory**2))
-    nothing = jnp.zeros((), int)
+        curves, left = curves.at[:, 2].add(jnp.sum(batch.memory**2)), left.at[2].set(batch.lost)
     nodes = Nodes(
         done.F, S, F_ell, S_ell, done.F, F_ell, jnp.zeros_like(T), T, done.make, make,
-        most_directions(after), curves, moments, kept, kept_w, kept_f, nothing, jnp.zeros(2),
+        most_directions(after), curves, moments, kept, kept_w, kept_f, nothing, left,
         jnp.zeros((), bool), crowded,
     )  # fmt: skip
     return after, nodes
-
-
-def batched(
-    member: Member, batch: Batch | None, output: Float[Array, "c n"], F_ell: Float[Array, "c q"]
-) -> tuple[Batch | None, Any]:
-    """What mini-batches and label noise add to the drive of a step."""
-    if batch is None:
-        return None, None
-    side, k = member.coordinates, batch.step
-    past = jnp.arange(len(batch.normals)) < k
-    memory: Any = jnp.where(past, side.amplitude * (batch.normals @ (output[0] * side.weight)), 0.0)
-    train = jnp.sum(F_ell**2) + jnp.sum(memory**2)
-    numbers = member.numbers
-    fresh = numbers.label_noise**2 / numbers.fraction  # [eq:label_noise]
-    size = jnp.sqrt((1.0 / numbers.fraction - 1.0) * train + fresh)
-    drive = side.amplitude * ((memory @ batch.normals) + size * batch.normals[k])
-    return Batch(batch.normals, memory, batch.sizes.at[k].set(size), k + 1), drive
 
 
 def answering(
