@@ -36,7 +36,7 @@ KEPT = 2**11
 """Paths of a replica that are kept for the law of the weights, at most."""
 FEWEST = 64
 """And at least."""
-WRITTEN = 2**21
+WRITTEN = 2**19
 """Numbers written down of these paths over all times, at most."""
 
 

@@ -11,10 +11,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 
 from dynafield.dmft.batches import remembered
-from dynafield.dmft.ensemble import Ensemble, Replica, march_along
+from dynafield.dmft.ensemble import Ensemble, Replica, march_along, threads
 from dynafield.dmft.estimates import (
     COARSER,
     LIKELY,
@@ -58,6 +59,8 @@ DOUBLINGS = 4
 """Doublings of the points between two rounds, at most."""
 RATE = 0.9
 """Power of the number of points in the scatter, at least: .9 to 1.3 was found."""
+LARGE = 2e8
+"""Bytes of members that march side by side though there is no core for each."""
 SAME = 0.8
 """Directions are nearly the same where what is dropped is not smaller than this share."""
 ROOM, MOST_ROOM = 32, 256
@@ -212,9 +215,12 @@ def first_room(order: Order) -> int:
 
 
 def at_once(order: Order, plan: Plan, known: Ensemble) -> int:
-    """Members that fit into memory together."""
+    """Members that fit into memory together; on a processor not many more large ones than it has cores."""
     one = member_bytes(order.equations, order.problems[0].model, plan, room(len(known.edges) - 1))
-    return max(1, int(order.memory / one))
+    most = int(order.memory / one)
+    if jax.default_backend() == "cpu":
+        most = min(most, max(threads(most), int(LARGE / one)))
+    return max(1, most)
 
 
 def too_large(order: Order, plan: Plan, blocks: int) -> SolveError | None:
