@@ -25,26 +25,31 @@ def inputs(rng, task):
     return jnp.asarray(X), jnp.asarray(target), jnp.asarray(task.sigma * rng.standard_normal(n))
 
 
-def network_loss(params, X, target, noise):
+def network_loss(params, X, target, noise, seen=1.0):
     """Mean square of residuals of a network of depth 2, in the units of the flow: its gradient is (d/2)∇L."""
     w = (params[0] ** 2 - params[1] ** 2) / 2
-    return jnp.sum((X @ (w - target) - noise) ** 2) / (2 * 2 * SPARSE.delta)
+    return jnp.sum(seen * (X @ (w - target) - noise) ** 2) / (2 * 2 * SPARSE.delta)
 
 
-def logistic_loss(params, X, target, noise):
+def logistic_loss(params, X, target, noise, seen=1.0):
     """Logistic loss with weight decay .1 of every weight."""
     label = jnp.where(X @ target + noise >= 0, 1.0, -1.0)
-    return jnp.sum(jnp.logaddexp(0.0, -label * (X @ params))) / LABELS.delta + 0.05 * jnp.sum(params**2)
+    return jnp.sum(seen * jnp.logaddexp(0.0, -label * (X @ params))) / LABELS.delta + 0.05 * jnp.sum(
+        params**2
+    )
 
 
-def plain_loop(tx, loss, start, task, seed):
-    """Parameters after every update of one finite model."""
-    data = inputs(np.random.default_rng([3, seed]), task)
+def plain_loop(tx, loss, start, task, seed, fraction=1.0):
+    """Parameters after every update of one finite model; each sees a fresh share of the data."""
+    rng = np.random.default_rng([3, seed])
+    data = inputs(rng, task)
+    n = len(data[0])
     slope = jax.jit(jax.grad(loss))
     params, found = start, [start]
     state, update = tx.init(params), jax.jit(tx.update)
     for _ in range(STEPS):
-        change, state = update(slope(params, *data), state, params)
+        seen = (rng.permutation(n) < fraction * n) / fraction
+        change, state = update(slope(params, *data, seen), state, params)
         params = optax.apply_updates(params, change)
         found.append(params)
     return data, np.stack(found)
@@ -67,9 +72,15 @@ def test_networks(tx, batch):
         assert np.all(np.abs(runs.mean(name) - theory) < 4 * error + 4 * theory / D), name
     if batch < 1:
         return
+    network_agrees(tx, curves)
+
+
+def network_agrees(tx, curves, fraction=1.0):
+    """Both errors of networks trained by plain loops are those of theory."""
     plain = []
     for seed in range(SEEDS):
-        (X, target, noise), params = plain_loop(tx, network_loss, jnp.full((2, D), 0.5), SPARSE, seed)
+        start = jnp.full((2, D), 0.5)
+        (X, target, noise), params = plain_loop(tx, network_loss, start, SPARSE, seed, fraction)
         gap = (params[:, 0] ** 2 - params[:, 1] ** 2) / 2 - np.asarray(target)
         train = np.mean((gap @ np.asarray(X).T - np.asarray(noise)) ** 2, axis=1)
         plain.append([train, np.mean(gap**2, axis=1) + 0.01])
@@ -79,20 +90,50 @@ def test_networks(tx, batch):
     assert np.all(np.abs(mean - theory) < 4 * np.hypot(error, own) + 4 * theory / D)
 
 
-def test_logistic_regression_by_lion():
-    """Signs of gradients: training loss of plain loops, and of ours."""
-    tx = optax.lion(0.05)
-    curves = df.solve(LABELS, df.logistic_flow(0.1), float(STEPS), tol=5e-3, trainer=tx)
+def regression_agrees(tx, curves, fraction=1.0):
+    """The training loss of logistic regression by plain loops is that of theory."""
     plain = []
     for seed in range(SEEDS):
-        data, params = plain_loop(tx, logistic_loss, jnp.zeros(D), LABELS, seed)
+        data, params = plain_loop(tx, logistic_loss, jnp.zeros(D), LABELS, seed, fraction)
         penalty = 0.05 * np.sum(params**2, axis=1)
         whole = np.array([float(logistic_loss(jnp.asarray(one), *data)) for one in params])
-        plain.append((whole - penalty) * LABELS.delta / (LABELS.delta * D))
+        plain.append((whole - penalty) / D)
     mean, error = np.mean(plain, axis=0), np.std(plain, axis=0, ddof=1) / np.sqrt(SEEDS)
     own = curves.train_loss_se
     assert np.all(np.abs(mean - curves.train_loss) < 4 * np.hypot(error, own) + 4 * mean / D)
     assert curves.train_loss[-1] < 0.8 * curves.train_loss[0]  # it learns
+
+
+def test_logistic_regression_by_lion():
+    """Signs of gradients: training loss of plain loops, and of ours."""
+    tx = optax.lion(0.05)
+    curves = df.solve(LABELS, df.logistic_flow(0.1), float(STEPS), tol=5e-3, trainer=tx)
+    regression_agrees(tx, curves)
+
+
+NAMED = {  # the optimizer, and the share of the data that it sees
+    "adam": (optax.adam(0.05, eps=1e-8), 1.0),
+    "adamw": (optax.adamw(0.05, weight_decay=0.1), 1.0),
+    "lion": (optax.lion(0.05), 1.0),
+    "sign descent": (optax.sign_sgd(0.05), 1.0),
+    "nesterov": (optax.sgd(0.1, 0.8, nesterov=True), 1.0),
+    "momentum in batches of a tenth": (optax.sgd(0.05, 0.8), 0.1),
+    "cosine with warm-up": (optax.sgd(optax.warmup_cosine_decay_schedule(0.0, 0.5, 4, STEPS)), 1.0),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["network", "logistic"])
+@pytest.mark.parametrize("name", NAMED)
+def test_optimizers_that_people_use(kind, name):
+    tx, fraction = NAMED[name]
+    trainer = df.Optax(tx, batch_fraction=fraction)
+    if kind == "network":
+        curves = df.solve(SPARSE, df.DiagonalNetwork(0.5), float(STEPS), tol=1e-2, trainer=trainer)
+        network_agrees(tx, curves, fraction)
+    else:
+        curves = df.solve(LABELS, df.logistic_flow(0.1), float(STEPS), tol=1e-2, trainer=trainer)
+        regression_agrees(tx, curves, fraction)
 
 
 def test_plain_descent_of_optax_is_ours(tmp_path):
