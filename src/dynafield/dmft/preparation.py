@@ -36,8 +36,8 @@ KEPT = 2**11
 """Paths of a replica that are kept for the law of the weights, at most."""
 FEWEST = 64
 """And at least."""
-WRITTEN = 2**19
-"""Numbers written down of these paths over all times, at most."""
+WRITTEN, LONG = 2**21, 1000
+"""Numbers written down of these paths over all times, at most; fewer where there are more times than that."""
 
 
 class Problem(NamedTuple):
@@ -122,7 +122,7 @@ class Plan(NamedTuple):
 
 def kept_rows(paths: int, nodes: int) -> int:
     """Paths of one replica that are kept: a share 1/2^k, itself a smaller sample."""
-    most = min(KEPT, max(WRITTEN // nodes, FEWEST))
+    most = min(KEPT, max(int(WRITTEN / nodes * min(1.0, LONG / nodes) ** 2), FEWEST))
     return paths // 2 ** max(0, int(np.ceil(np.log2(paths / most))))
 
 

@@ -207,11 +207,10 @@ def least_points(order: Order) -> int:
 def first_room(order: Order) -> int:
     """Directions there is room for: every step has new ones where rows are kicked or batches sampled."""
     c = order.problems[0].model.outputs
-    if order.equations.new_directions and order.edges is not None:
-        return room(c * (len(order.edges) + 4))
-    if order.equations.random and order.edges is not None:
-        return room(min(c * (len(order.edges) + 4), MOST_ROOM))
-    return room(ROOM * c)
+    if order.edges is None or not order.equations.random:
+        return room(ROOM * c)
+    every = c * (len(order.edges) + 4)
+    return room(min(every, MOST_ROOM) if order.equations.closed else every)
 
 
 def at_once(order: Order, plan: Plan, known: Ensemble) -> int:
