@@ -35,7 +35,8 @@ tol 1e-3 .33 s (2.2), at 1e-4 1.0 s (3.9); α = .05 to t = 200 at 1e-3 1.0 s (5.
 Steps in blocks, later: std flow .26 s, 5,000 steps of .02 .60 s, 100,000 of .001 .66 s, both at 1e-3; 10,000 of .01 with momentum .9 .77 s, 1,000 of Adam 1.1 s, both at 1e-2.
 Mini-batches of a tenth, steps of .05, tol 1e-2: 500 steps 2.7 s, 2,000 steps 5.9 s there.
 
-Not made by this command either, two cores, warm, tol 1e-2: 1,000 steps of Adam (`optax.adam(.01)`) .97 s; 2,000 steps of .05 with mini-batches of a tenth 172 s and 1.7 GB."""
+Not made by this command either, two cores, tol 1e-2: 1,000 steps of Adam (`optax.adam(.01)`) .97 s warm; 2,000 steps of .05 with mini-batches of a tenth 172 s and 1.7 GB in a
+new process, compilation included."""
 
 
 def row(name):

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import dynafield as df
+from dynafield.dmft.estimates import Estimate, Parts, forgotten
+from dynafield.dmft.langevin import left_over
 from dynafield.numerics.spectra import MarchenkoPastur
 
 TASK = df.Task(0.5, 0.3, df.Bernoulli(0.1))
@@ -122,3 +124,19 @@ def test_files_and_refusals(tmp_path):
     for bad in (dict(temperature=-1.0), dict(label_noise=np.inf)):
         with pytest.raises(df.InputError, match="must be one finite number ≥ 0"):
             df.GradientDescent(0.1, **bad)
+
+
+def test_what_halved_steps_tell_of_the_error():
+    """Errors h² and (h/2)² of two curves: the smaller one is what is said to be left."""
+    old, new = (
+        Estimate({"test_error": 1 + c * t}, {"test_error": Parts(np.zeros(len(t)))})
+        for c, t in ((4e-2, np.linspace(0, 1, 5)), (1e-2, np.linspace(0, 1, 9)))
+    )
+    assert left_over(old, new, "test_error")[::2] == pytest.approx(1e-2 * np.linspace(0, 1, 5))
+
+
+def test_forgotten_noise_is_part_of_the_error_bar():
+    left = np.array([[0.0, 0.0, 0.1], [0.0, 0.0, 0.2]])
+    curves = {"train_error": np.array([1.0, 0.5, 0.1]), "test_error": np.array([1.0, 0.9, 0.8])}
+    assert forgotten(left, np.ones(2, int), curves, "train_error") == pytest.approx([0, 0.05, 0.02])
+    assert forgotten(left, np.ones(2, int), curves, "test_error") == pytest.approx([0, 0.05, 0.05])

@@ -14,6 +14,7 @@ from dynafield.problem.task import Task
 
 __all__ = [
     "DIVERGED",
+    "MOST_STEPS",
     "SGD",
     "GradientDescent",
     "GradientFlow",

@@ -12,7 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from dynafield.problem.trainers import ShortSteps
+from dynafield.errors import SolveError
+from dynafield.problem.trainers import MOST_STEPS, ShortSteps
 
 __all__ = ["curvature_of_flow", "curvature_of_network", "in_short_steps"]
 
@@ -20,6 +21,8 @@ FINE = 0.15
 """Curvature times step that is aimed at: noise of the stiffest mode is right to a hundredth."""
 COARSE = 0.25
 """With more than this a run is made again."""
+SHORTER = 8.0
+"""Steps are made shorter by at most this factor at once: of a run that blows up curvatures mean nothing."""
 FIRST = 0.05
 """First guess of a step."""
 POWERS = 25
@@ -35,7 +38,13 @@ def in_short_steps(plan: Any, train: Callable[[Any], Any]) -> Any:
         seen = train(plan._replace(trainer=short))
         if longest * seen.curvature <= COARSE:
             return seen
-        longest = FINE / seen.curvature
+        wanted = FINE / seen.curvature if np.isfinite(seen.curvature) else 0.0
+        longest = max(wanted, longest / SHORTER)
+        if plan.end / longest > MOST_STEPS:
+            raise SolveError(
+                f"gradient flow with noise needs more than {MOST_STEPS:g} short steps to t={plan.end:g}: "
+                "take a smaller t_max or temperature, or GradientDescent"
+            )
 
 
 def curvature_of_network(
