@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         GaussianMixture,
         Prior,
     )
+    from dynafield.problem.spectra import JointLaw, PowerLaw, Spectrum, spectrum_of
     from dynafield.problem.task import Task
     from dynafield.problem.trainers import SGD, GradientDescent, GradientFlow, HeavyBall
     from dynafield.regressor.estimator import DiagonalNetworkRegressor
@@ -88,6 +89,7 @@ __all__ = [
     "HeavyBall",
     "InfiniteDataCurves",
     "InputError",
+    "JointLaw",
     "LazyCurves",
     "Measure",
     "MessagePassing",
@@ -96,6 +98,7 @@ __all__ = [
     "Network",
     "Optax",
     "Phases",
+    "PowerLaw",
     "Prior",
     "RegimeMap",
     "Reproduction",
@@ -103,6 +106,7 @@ __all__ = [
     "SGD",
     "SearchPhase",
     "SolveError",
+    "Spectrum",
     "Stage",
     "StateEvolution",
     "Study",
@@ -133,6 +137,7 @@ __all__ = [
     "search_phase",
     "simulate",
     "solve",
+    "spectrum_of",
     "state_evolution",
     "sweep",
     "tradeoff",
@@ -170,6 +175,7 @@ HOMES = {
         "GaussianMixture",
         "Prior",
     ),
+    "dynafield.problem.spectra": ("JointLaw", "PowerLaw", "Spectrum", "spectrum_of"),
     "dynafield.problem.task": ("Task",),
     "dynafield.problem.optimizers": ("Optax",),
     "dynafield.problem.trainers": ("GradientDescent", "GradientFlow", "HeavyBall", "SGD"),

@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 
 import dynafield as df
 from dynafield.dmft import newton
-from dynafield.dmft.equations import CoordinateRow
+from dynafield.dmft.equations import CoordinateRow, Feature
 from dynafield.dmft.refine import refine
 from dynafield.dmft.responses import jacobians, linear_block, local
 from dynafield.dmft.rows import Rows, Sampled, committed, factored, projected
@@ -25,6 +25,7 @@ def noise(t):
     return 0.4 * np.cos(1.3 * t) + 0.2 * t
 
 
+FEATURE = Feature(jnp.array([0.3]), jnp.ones(1))
 LONG = 1e3  # times for which networks of depth 3 with weight decay need both layers as coordinates
 
 
@@ -48,7 +49,7 @@ def marched(net, stages, blocks, t_max, until):
         known = inner @ (noise(times)[:, None] - carried)
         guess = jnp.tile(start[None], (stages, 1, 1))
         solved = solve_rows(
-            row, jnp.asarray(TARGETS), weight, jnp.asarray(times),
+            row, Feature(jnp.asarray(TARGETS), jnp.ones(3)), weight, jnp.asarray(times),
             jnp.asarray(length * rule.weights)[:, :, None], start, jnp.asarray(known)[:, None],
             jnp.asarray(inner), guess, 1e-12,
         )  # fmt: skip
@@ -98,11 +99,11 @@ def test_a_linearized_block_is_the_derivative_of_a_block():
     def run(shift, before=start):
         guess = jnp.tile(before[None], (3, 1, 1))
         given = jnp.asarray(known + shift[:, None, None])
-        facts, weight = jnp.array([0.3]), jnp.ones(1)
+        facts, weight = FEATURE, jnp.ones(1)
         return solve_rows(row, facts, weight, times, integral[:, :, None], before, given, inner, guess, 1e-12)
 
     solved = run(np.zeros(3))
-    at = local(row, jnp.array([0.3]), times, jnp.asarray(known), inner, solved.states)
+    at = local(row, FEATURE, times, jnp.asarray(known), inner, solved.states)
     linear = linear_block(at, np.asarray(integral), np.asarray(inner))
     for j in range(3):
         bump = 1e-6 * np.eye(3)[j]

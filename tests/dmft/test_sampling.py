@@ -7,6 +7,7 @@ import dynafield as df
 from dynafield.dmft import ensemble, estimates, preparation, refine, sampling
 from dynafield.dmft.estimates import Estimate, curves_of
 from dynafield.dmft.solve import checked
+from dynafield.problem.spectra import isotropic
 
 TASK = df.Task(0.5, 0.1, df.Bernoulli(0.1))
 
@@ -16,10 +17,10 @@ def silent(*arguments, **named):
 
 
 def test_points_are_shared_by_weight_and_symmetric_parts_folded():
-    parts = sampling.strata(df.Discrete([0, 1, -2], [0.5, 0.4, 0.1]).components, 1024)
+    parts = sampling.strata(isotropic(df.Discrete([0, 1, -2], [0.5, 0.4, 0.1]).components), 1024)
     assert [part.points for part in parts] == [1024, 1024, 512]
     assert [part.symmetric for part in parts] == [True, False, False]
-    many = sampling.strata(df.Empirical(np.arange(50.0)).components, 1024)
+    many = sampling.strata(isotropic(df.Empirical(np.arange(50.0)).components), 1024)
     assert len(many) == 1
     sample = sampling.draw(many, 4, (0,))
     assert np.mean(sample.target**2) == pytest.approx(np.mean(np.arange(50.0) ** 2), rel=1e-3)  # 1024 points

@@ -10,6 +10,7 @@ from scipy.integrate import solve_ivp
 
 import dynafield as df
 from dynafield.dmft import blocks, estimates, grid, refine, sampling
+from dynafield.problem.spectra import isotropic
 
 UNIT = 0.11  # E_test(0) of the standard task
 TABLE = {  # t: C_w, C_f of the standard case; C_w to 5e-5, C_f as printed
@@ -376,7 +377,7 @@ def test_a_grid_for_several_is_nowhere_longer_than_theirs():
 
 def test_many_atoms_keep_their_values():
     values = np.arange(1.0, 13.0)
-    sample = sampling.draw(sampling.strata(df.Empirical(values).components, 1024), 4, (0,))
+    sample = sampling.draw(sampling.strata(isotropic(df.Empirical(values).components), 1024), 4, (0,))
     assert set(np.unique(sample.target)) == set(values)
 
 

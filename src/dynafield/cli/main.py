@@ -31,6 +31,7 @@ from dynafield.cli.options import (
     PriorText,
     Seeds,
     Sigma,
+    SpectrumText,
     Step,
     Temperature,
     Time,
@@ -131,6 +132,7 @@ def solve(
     lam: Lam = None,
     depth: Depth = None,
     prior: PriorText = "bernoulli:0.1",
+    spectrum: SpectrumText = None,
     flow: FlowName = None,
     bend: Bend = None,
     overlap: Overlap = None,
@@ -158,7 +160,7 @@ def solve(
     times = times_of(t_eval)
     if times is not None and max(times) > t_max:
         raise InputError(f"t_eval must be at most t_max = {t_max:g}, got {max(times):g}")
-    task, net = problem(delta, sigma, alpha, lam, depth, prior, truncate, flow, bend, overlap)
+    task, net = problem(delta, sigma, alpha, lam, depth, prior, truncate, flow, bend, overlap, spectrum)
     trainer = trainer_of(
         step, momentum, batch_fraction, nesterov=nesterov, temperature=temperature, label_noise=label_noise
     )
@@ -174,6 +176,7 @@ def compare(
     lam: Lam = None,
     depth: Depth = None,
     prior: PriorText = "bernoulli:0.1",
+    spectrum: SpectrumText = None,
     flow: FlowName = None,
     bend: Bend = None,
     overlap: Overlap = None,
@@ -200,7 +203,7 @@ def compare(
     from dynafield.studies.comparison import compare as both
 
     check_places(out, plot)
-    task, net = problem(delta, sigma, alpha, lam, depth, prior, truncate, flow, bend, overlap)
+    task, net = problem(delta, sigma, alpha, lam, depth, prior, truncate, flow, bend, overlap, spectrum)
     found = both(
         task, net, t_max, d=d, seeds=seeds, tol=tol, t_eval=times_of(t_eval), seed=seed, workers=workers,
         trainer=trainer_of(
@@ -220,6 +223,7 @@ def limit(
     lam: Lam = None,
     depth: Depth = None,
     prior: PriorText = "bernoulli:0.1",
+    spectrum: SpectrumText = None,
     json: JsonFlag = False,
     out: Out = None,
     plot: Plot = None,
@@ -228,7 +232,7 @@ def limit(
     from dynafield.theory.fixed_points import fixed_point
 
     check_places(out, plot)
-    record = fixed_point(*problem(delta, sigma, alpha, lam, depth, prior))
+    record = fixed_point(*problem(delta, sigma, alpha, lam, depth, prior, spectrum=spectrum))
     names = ("case", "test_error", "train_error", "C_w", "chi_w", "R_w")
     deliver(record, names, json, out, plot)
 
@@ -241,6 +245,7 @@ def rate(
     lam: Lam = None,
     depth: Depth = None,
     prior: PriorText = "bernoulli:0.1",
+    spectrum: SpectrumText = None,
     json: JsonFlag = False,
     out: Out = None,
     plot: Plot = None,
@@ -249,7 +254,7 @@ def rate(
     from dynafield.theory.rates import convergence_rate
 
     check_places(out, plot)
-    record = convergence_rate(*problem(delta, sigma, alpha, lam, depth, prior))
+    record = convergence_rate(*problem(delta, sigma, alpha, lam, depth, prior, spectrum=spectrum))
     names = ("case", "gamma", "dgamma_dalpha", "large_alpha", "small_alpha")
     deliver(record, names, json, out, plot)
 
@@ -264,6 +269,7 @@ def phases(
     lam: Annotated[str | None, typer.Option("--lam", help="Weight decay, one number (0).")] = None,
     depth: Depth = None,
     prior: PriorText = "bernoulli:0.1",
+    spectrum: SpectrumText = None,
     flow: FlowName = None,
     bend: Bend = None,
     overlap: Overlap = None,
@@ -284,7 +290,7 @@ def phases(
     from dynafield.studies.phases import plot_phases
 
     check_places(out, plot)
-    task, net = problem(delta, sigma, alpha, lam, depth, prior, None, flow, bend, overlap)
+    task, net = problem(delta, sigma, alpha, lam, depth, prior, None, flow, bend, overlap, spectrum)
     found = stages(task, net)
     if t_max is not None or plot is not None or out is not None:
         curves = compute(task, net, found.horizon if t_max is None else t_max, tol=tol, seed=seed)
@@ -301,6 +307,7 @@ def simulate(
     lam: Lam = None,
     depth: Depth = None,
     prior: PriorText = "bernoulli:0.1",
+    spectrum: SpectrumText = None,
     flow: FlowName = None,
     bend: Bend = None,
     overlap: Overlap = None,
@@ -333,7 +340,7 @@ def simulate(
     from dynafield.simulation.simulate import simulate as train
 
     check_places(out, plot)
-    task, net = problem(delta, sigma, alpha, lam, depth, prior, truncate, flow, bend, overlap)
+    task, net = problem(delta, sigma, alpha, lam, depth, prior, truncate, flow, bend, overlap, spectrum)
     trainer = trainer_of(
         step,
         momentum,

@@ -66,6 +66,14 @@ PriorText = Annotated[
         "discrete:VALUE@PROB,VALUE@PROB,… or empirical:FILE (one number per line).",
     ),
 ]
+SpectrumText = Annotated[
+    str | None,
+    typer.Option(
+        "--spectrum",
+        help="Variances of the features: power:EXPONENT[,CUTOFF[,SOURCE]], groups:S@SHARE,S@SHARE,… or "
+        "empirical:FILE (one variance per line, or a variance and a target, which then replace the prior).",
+    ),
+]
 OneDelta = Annotated[str, typer.Option("--delta", help="Samples per dimension n/d, one number.")]
 OneSigma = Annotated[str, typer.Option("--sigma", help="Standard deviation of the label noise, one number.")]
 Bound = Annotated[
@@ -136,18 +144,18 @@ def problem(
     flow: str | None = None,
     bend: str | None = None,
     overlap: str | None = None,
+    spectrum: str | None = None,
 ) -> tuple[Any, Any]:
     """Task and model; several lists make a grid, one axis each. With a bound a network is truncated."""
     import numpy as np
 
-    from dynafield.problem.task import Task
-    from dynafield.problem.text import numbers, read_model, read_prior
+    from dynafield.problem.text import numbers, read_model, read_task
 
     given = dict(delta=delta, sigma=sigma, alpha=alpha, lam=lam, bend=bend, overlap=overlap)
     values = {name: numbers(name, text) for name, text in given.items() if text is not None}
     lists = [name for name, value in values.items() if np.ndim(value)]
     for name in lists:
         values[name] = values[name].reshape([-1 if other == name else 1 for other in lists])
-    task = Task(values.pop("delta"), values.pop("sigma"), read_prior(prior))
+    task = read_task(values.pop("delta"), values.pop("sigma"), prior, spectrum)
     values |= {name: value for name, value in dict(depth=depth, M=bound).items() if value is not None}
-    return task, read_model(flow, task.prior, values)
+    return task, read_model(flow, task, values)

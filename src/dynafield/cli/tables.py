@@ -99,6 +99,8 @@ def as_json(record: "Record") -> str:
     given = {name: listed(value) for name, value in parameters(record.task, record.net).items()}
     model = {"depth": record.net.depth} if isinstance(record.net, Network) else {"flow": record.net.name}
     given |= model | {"prior": str(record.task.prior), **record.facts()}
+    if record.task.spectrum is not None:
+        given["spectrum"] = str(record.task.spectrum)
     rows = {
         f.name for f in dataclasses.fields(record) if {"path", "datum"} & {*f.metadata.get("over", ())}
     }  # files have them

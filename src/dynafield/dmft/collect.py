@@ -191,12 +191,19 @@ def network_law(replicas: list[Replica]) -> dict[str, np.ndarray]:
             (
                 np.concatenate([w, -w[folded]]),
                 np.concatenate([one.target, -one.target[folded]]),
+                np.concatenate([one.variance, one.variance[folded]]),
                 np.concatenate([share, share[folded]]),
             )
         )
-    paths, target, weight = (np.concatenate(column) for column in zip(*parts, strict=True))
+    paths, target, variance, weight = (np.concatenate(column) for column in zip(*parts, strict=True))
     replica = np.repeat(np.arange(count), [len(part[1]) for part in parts])
-    return {"paths": paths, "path_target": target, "path_weight": weight, "path_replica": replica}
+    return {
+        "paths": paths,
+        "path_target": target,
+        "path_variance": variance,
+        "path_weight": weight,
+        "path_replica": replica,
+    }
 
 
 def weights_of(replica: Replica) -> Float[np.ndarray, "p t"]:
@@ -244,7 +251,7 @@ def weight_correlation(equations: Equations, problem: Problem, replica: Replica)
     affine, nodes = affine_of(equations, problem), len(F) // problem.model.outputs
     back = np.kron(np.eye(nodes), np.linalg.inv(affine.slope))
     b = np.tile(affine.to_teacher, nodes)
-    along = F @ replica.teacher_basis  # E[x w*]
+    along = F @ replica.teacher_basis  # E[x √s w*]
     whole = output_correlation(replica, None) - np.outer(along, b) - np.outer(b, along)
     return back @ (whole + equations.rho**2 * np.outer(b, b)) @ back.T
 
@@ -263,7 +270,7 @@ def flow_responses(
 
 
 def overlap_and_norm(problem: Problem, replicas: list[Replica], rho: float) -> dict[str, np.ndarray]:
-    """Cosine of w with the teacher and root mean square of w, by channel and time."""
+    """Cosine of f with the teacher's and root mean square of f, by channel and time."""
     model = problem.model
     moments = np.mean([one.on_nodes("moments") for one in replicas], axis=0)
     norm = np.sqrt(moments[:, :, 0]).T
@@ -279,9 +286,9 @@ def flow_law(equations: Equations, problem: Problem, replicas: list[Replica]) ->
     model, count, parts = problem.model, len(replicas), []
     for k, one in enumerate(replicas):
         theta = one.on_nodes("theta").transpose(2, 0, 1)
-        theta, target, weight = unfolded(one, theta)
+        theta, target, variance, weight = unfolded(one, theta)
         f, datum = data_of(equations, problem, one, k)
-        parts.append((theta, target, weight, f, datum))
+        parts.append((theta, target, weight, f, datum, variance))
     theta, f = (np.concatenate([part[i] for part in parts]) for i in (0, 3))
     names = ("f_star", "xi", "z")
     facts = {name: np.concatenate([np.asarray(getattr(part[4], name)) for part in parts]) for name in names}
@@ -289,6 +296,7 @@ def flow_law(equations: Equations, problem: Problem, replicas: list[Replica]) ->
         "theta": theta if model.state_shape else theta[:, :, 0],
         "f": f if model.channels else f[:, :, 0],
         "path_target": np.concatenate([part[1] for part in parts]),
+        "path_variance": np.concatenate([part[5] for part in parts]),
         "path_weight": np.concatenate([part[2] / count for part in parts]),
         "path_replica": np.repeat(np.arange(count), [len(part[1]) for part in parts]),
         "datum_weight": np.concatenate([np.full(len(part[3]), 1 / len(part[3]) / count) for part in parts]),
@@ -296,12 +304,14 @@ def flow_law(equations: Equations, problem: Problem, replicas: list[Replica]) ->
     }
 
 
-def unfolded(replica: Replica, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """States of kept rows with mirror images of those that stand for both, their targets and weights."""
+def unfolded(replica: Replica, theta: np.ndarray) -> tuple[np.ndarray, ...]:
+    """States of kept rows with mirror images of those that stand for both, their targets, variances and
+    weights."""
     folded = replica.folded
     share = replica.weight * np.where(folded, 0.5, 1.0)
     images = [np.concatenate([x, -x[folded]]) for x in (theta, replica.target)]
-    return images[0], images[1], np.concatenate([share, share[folded]])
+    same = [np.concatenate([x, x[folded]]) for x in (replica.variance, share)]
+    return *images, *same
 
 
 def data_of(equations: Equations, problem: Problem, replica: Replica, seed: int) -> tuple[np.ndarray, Datum]:

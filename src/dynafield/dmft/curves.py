@@ -59,6 +59,7 @@ class Curves(SolvedRecord, TwoTimeRecord):
     paths: Any = quantity("weights w(t) of sampled paths", False, over=("path", "time"))
     path_target: Any = quantity("their targets", False, over=("path",))
     path_weight: Any = quantity("their weights", False, over=("path",))
+    path_variance: Any = quantity("variances of their features", False, over=("path",), optional=True)
     path_replica: Any = quantity("their replica", False, over=("path",))
 
     def at(self, times: Any) -> Points:

@@ -45,13 +45,14 @@ PIECES = 8
 class Replica(NamedTuple):
     """One finished member: what is known at t = 0 and on all later nodes, and the rows that were kept.
 
-    `later` has one set of pages per stretch of time. `teacher_basis` is E[q w*] of the directions,
+    `later` has one set of pages per stretch of time. `teacher_basis` is E[q √s w*] of the directions,
     `still_basis` their part in rows that stand still.
     """
 
     first: Nodes
     later: tuple[Nodes, ...]
     target: Float[np.ndarray, " p"]
+    variance: Float[np.ndarray, " p"]
     weight: Float[np.ndarray, " p"]
     folded: Bool[np.ndarray, " p"]
     datum: Datum | None
@@ -162,7 +163,7 @@ class StoppedError(Exception):
 
 def course_of(equations: Equations, plan: Plan, kind: Blocks | Stepping, blocks: int = 0) -> Course:
     """How members of a plan march through blocks of a kind, where there are so many in all."""
-    paths = sum(part.points for part in strata(equations.components, plan.points))
+    paths = sum(part.points for part in strata(equations.law, plan.points))
     single = isinstance(equations.time, StepTime) and not equations.time.in_blocks
     return Course(kind, kept_rows(paths, blocks if single else MANY_NODES))
 
@@ -244,7 +245,7 @@ def collected(lane: Lane) -> list[Replica]:
     pages, basis, still = jax.tree.map(
         np.asarray, ((*lane.written, lane.pages), rows.basis, rows.still_basis)
     )
-    along = np.einsum("mrn,mn->mr", basis, np.asarray(side.weight * side.facts))
+    along = np.einsum("mrn,mn->mr", basis, np.asarray(side.weight * side.facts.teacher))
     c, keep = pages[0].start_w.shape[2], pages[0].theta.shape[-1]
     found = []
     for k, (sample, datum) in enumerate(zip(ready.samples, ready.data, strict=True)):
@@ -253,7 +254,7 @@ def collected(lane: Lane) -> list[Replica]:
         later = joined_pages([jax.tree.map(lambda x: x[1:], whole[0]), *whole[1:]])
         kept = None if datum is None else Datum(*(np.asarray(part)[:keep] for part in datum))
         weight = sample.weight[:keep] / np.sum(sample.weight[:keep])
-        parts = (sample.target[:keep], weight, sample.folded[:keep], kept)
+        parts = (sample.target[:keep], sample.variance[:keep], weight, sample.folded[:keep], kept)
         found.append(Replica(first, later, *parts, along[k], still[k]))
     return found
 

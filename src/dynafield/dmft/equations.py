@@ -6,14 +6,14 @@ and the state makes outputs o. Coordinates have \(Y = \theta\), \(r = p\), \(o =
 """
 
 import abc
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
 
 from dynafield.problem.model import Datum, Model
 
-__all__ = ["CoordinateRow", "DataRow", "MovingRow", "Row"]
+__all__ = ["CoordinateRow", "DataRow", "Feature", "MovingRow", "Row"]
 
 
 class Row(eqx.Module):
@@ -44,8 +44,23 @@ class Row(eqx.Module):
         """A Newton step that does not go too far."""
 
 
+class Feature(NamedTuple):
+    """Facts of a coordinate: its target w*, and the standard deviation √s of its feature."""
+
+    target: Any
+    scale: Any
+
+    @property
+    def teacher(self) -> Any:
+        """√s w*, what the teacher makes of it."""
+        return self.scale * self.target
+
+
 class CoordinateRow(Row):
-    r"""A coordinate: output \(Hw + bw^*\), with H = 1, b = 0 where data are sampled [eq:linear_data]."""
+    r"""A coordinate: output \(\sqrt s(Hw + bw^*)\); H = 1, b = 0 where data are sampled [eq:linear_data].
+
+    A feature of variance s sends \(\sqrt s\,w\) and feels \(\sqrt s\,g\) [eq:scaled_rows].
+    """
 
     slope: Any
     to_teacher: Any
@@ -58,12 +73,12 @@ class CoordinateRow(Row):
     def output(self, state: Any, facts: Any, t: Any) -> Any:
         """o(θ)."""
         w = self.model.w(state.reshape(self.model.state_shape), t).reshape(-1)
-        return self.slope @ w + self.to_teacher * facts
+        return facts.scale * (self.slope @ w) + self.to_teacher * facts.teacher
 
     def rate(self, drive: Any, state: Any, facts: Any, t: Any) -> Any:
         """p(g, θ)."""
         theta = state.reshape(self.model.state_shape)
-        return self.model.p(drive.reshape(self.model.channels), theta, t).reshape(-1)
+        return self.model.p(facts.scale * drive.reshape(self.model.channels), theta, t).reshape(-1)
 
     def sums(self, integral: Any, count: Any) -> Any:
         """A of a block, for every entry of the state: here that of time for all of them."""

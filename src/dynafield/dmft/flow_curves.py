@@ -95,8 +95,8 @@ class FlowCurves(SolvedRecord, FlowRecord):
     train_error_se: Any = quantity("estimated error of train_error", False, over=TIME)
     test_loss_se: Any = quantity("estimated error of test_loss", False, over=TIME)
     test_error_se: Any = quantity("estimated error of test_error", False, over=TIME)
-    overlap: Any = quantity("cosine between w and the teacher", over=CHANNELS)
-    norm: Any = quantity("root mean square of w", over=CHANNELS)
+    overlap: Any = quantity("cosine between f and the teacher's", over=CHANNELS)
+    norm: Any = quantity("root mean square of f", over=CHANNELS)
     C_w: Any = quantity("correlation E[w(t) w(t')]", False, over=KERNEL, optional=True)
     C_ell: Any = quantity("correlation E[ℓ(t) ℓ(t')]", False, over=KERNEL, optional=True)
     R_w: Any = quantity(
@@ -108,6 +108,7 @@ class FlowCurves(SolvedRecord, FlowRecord):
     theta: Any = quantity("θ(t) of sampled coordinates", False, over=("path", "time", "state"))
     path_target: Any = quantity("their targets", False, over=("path",))
     path_weight: Any = quantity("their weights", False, over=("path",))
+    path_variance: Any = quantity("variances of their features", False, over=("path",), optional=True)
     path_replica: Any = quantity("their replica", False, over=("path",))
     f: Any = quantity("f(t) of sampled training data", False, over=("datum", "time", "channel"))
     f_star: Any = quantity("their teacher's output", False, over=("datum",))

@@ -143,7 +143,8 @@ def fineness(state: State, least: Float[Array, ""]) -> Float[Array, ""]:
 def seen_coordinates(
     member: Member, states: Array, outputs: Array, times: Array, keep: int
 ) -> tuple[Array, Array, Array]:
-    """Mean square of outputs and mean penalty (s, 2); E[w²], E[w w*] by channel (s, c, 2); some of w."""
+    """Mean square of outputs and mean penalty (s, 2); E[s w²], E[s w w*] by channel (s, c, 2), s the variance
+    of the feature; some of w."""
     model, side = member.coordinate.model, member.coordinates
     k = model.states
 
@@ -151,7 +152,8 @@ def seen_coordinates(
         theta = state[:k]
         w = over_rows(lambda y: model.w(y.reshape(model.state_shape), t).reshape(-1))(theta)
         penalty = over_rows(lambda y: model.penalty(y.reshape(model.state_shape), t))(theta)
-        both = jnp.stack([w**2 @ side.weight, (w * side.facts) @ side.weight], axis=-1)
+        o, teacher = side.facts.scale * w, side.facts.teacher
+        both = jnp.stack([o**2 @ side.weight, (o * teacher) @ side.weight], axis=-1)
         return penalty @ side.weight, both, w[:, :keep]
 
     penalty, moments, kept = jax.vmap(node)(states, times)

@@ -9,13 +9,13 @@ from jaxtyping import Float
 
 from dynafield.dmft.batches import batch_at_rest, remembered
 from dynafield.dmft.closed import Affine, affine_part
-from dynafield.dmft.equations import CoordinateRow, DataRow
+from dynafield.dmft.equations import CoordinateRow, DataRow, Feature
 from dynafield.dmft.member import Chance, Member, Numbers, State
 from dynafield.dmft.rows import Rows, Sampled
 from dynafield.dmft.rules import STAGES, FlowTime, Stepping, StepTime, TimeRule
 from dynafield.dmft.sampling import Sample, draw, draw_data, strata, turned
 from dynafield.problem.model import Datum, Model, SquaredLoss, bare
-from dynafield.problem.priors import Components
+from dynafield.problem.spectra import JointLaw
 from dynafield.problem.trainers import Steps
 
 __all__ = [
@@ -50,18 +50,18 @@ class Problem(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Equations:
-    """What all problems of a solve have in common: prior, how time is cut, trainer, affine data or not."""
+    """What all problems of a solve have in common: law of variances and targets, how time is cut, trainer,
+    affine data or not."""
 
-    components: Components
+    law: JointLaw
     time: FlowTime | StepTime
     trainer: Steps | None
     closed: bool
 
     @property
     def rho(self) -> float:
-        """Root mean square of the targets."""
-        weight, mean, std = self.components
-        return float(np.sqrt(np.sum(weight * (mean**2 + std**2))))
+        """Root mean square of the teacher's output."""
+        return float(np.sqrt(self.law.signal))
 
     @property
     def symmetric(self) -> bool:
@@ -128,7 +128,7 @@ def kept_rows(paths: int, nodes: int) -> int:
 
 def member_bytes(equations: Equations, model: Model, plan: Plan, blocks: int) -> float:
     """Memory of one member: normals, basis, and room for a sweep, of both sides; and what is written down."""
-    paths = sum(part.points for part in strata(equations.components, plan.points))
+    paths = sum(part.points for part in strata(equations.law, plan.points))
     single = isinstance(equations.time, StepTime) and not equations.time.in_blocks
     stages = 1 if single else STAGES
     nodes = blocks * stages + 1
@@ -225,14 +225,15 @@ def one_member(
     trainer = equations.trainer
     batches = equations.fraction < 1 or equations.label_noise > 0
     fold = model.odd and equations.closed and own == 0 and equations.symmetric
-    sample = draw(strata(equations.components, plan.points), own + size, (*seed, 0), fold)
+    sample = draw(strata(equations.law, plan.points), own + size, (*seed, 0), fold)
     weight, target = sample.weight, sample.target
     theta = np.asarray(model.start.rows(sample.normals[:own].T, target), float).reshape(len(target), -1).T
     amplitude = problem.delta**-0.5
     accuracy = (plan.epsilons[replica], plan.faint, plan.settled, plan.floor)
     values = (problem.delta, *accuracy, equations.inertia, equations.fraction, equations.label_noise)
     numbers = Numbers(*(np.asarray(x, float) for x in values))
-    side = Sampled(weight, target, np.asarray(amplitude), affine.rest)
+    feature = Feature(target, np.sqrt(sample.variance))
+    side = Sampled(weight, feature, np.asarray(amplitude), affine.rest)
     row = CoordinateRow(bare(model), affine.slope, affine.to_teacher)
     kind = equations.time.first_kind
     remembered = kind.begun(theta) if isinstance(kind, Stepping) else ()
@@ -241,7 +242,7 @@ def one_member(
     data = datum = None
     if not equations.closed:
         rho = equations.rho
-        rows.basis[0], count = (target / rho if rho > 0 else 0.0), np.ones((), int)
+        rows.basis[0], count = (feature.teacher / rho if rho > 0 else 0.0), np.ones((), int)
         rows = rows._replace(count=count)
         facts, normals = draw_data(model, rho, problem.sigma, plan.points, size, (*seed, 1), turns.data)
         datum, n = facts, len(np.asarray(facts.f_star))
@@ -273,7 +274,7 @@ def chance_of(trainer: Steps | None, sampled: bool, seed: tuple[int, int]) -> Ch
 def size_at_rest(model: Model, sample: Sample, theta: np.ndarray, affine: Affine) -> Float[np.ndarray, "2"]:
     """Scales of outputs that are known before t = 0: teacher and label noise; nothing of sampled data."""
     teacher = np.max(np.abs(affine.to_teacher)) if affine.rest.size else 1.0
-    square = teacher**2 * np.sum(sample.weight * sample.target**2) + np.sum(affine.rest**2)
+    square = teacher**2 * np.sum(sample.weight * sample.variance * sample.target**2) + np.sum(affine.rest**2)
     size = np.sqrt(square)
     return np.array([size, size if affine.rest.size else 0.0])
 

@@ -201,7 +201,7 @@ def least_points(order: Order) -> int:
     normals = first_room(order) + 1
     if not equations.new_directions:
         normals = (normals + remembered(len(order.edges))) // 2
-    return points_for(equations.components, normals)
+    return points_for(equations.law, normals)
 
 
 def first_room(order: Order) -> int:

@@ -1,10 +1,10 @@
 r"""Sampled coordinates and data: scrambled Sobol points, made exactly white.
 
-Few components of the prior are strata, each with its exact weight and a number of points that grows with
-it, rounded to powers of two; many are drawn from one Sobol coordinate instead. A stratum that
-is symmetric about zero is sampled on one half only where the model is odd, since \((w, w^*, \zeta) \to -(w,
-w^*, \zeta)\) maps it to the other. Normals of a stratum have exact means and covariances, so that what is
-linear in them has no sampling error [eq:white].
+Few components of the joint law of variances and targets are strata, each with its exact weight and a number
+of points that grows with it, rounded to powers of two; many are drawn from one Sobol coordinate instead,
+those of similar variances together. A stratum that is symmetric about zero is sampled on one half only where
+the model is odd, since \((w, w^*, \zeta) \to -(w, w^*, \zeta)\) maps it to the other. Normals of a stratum
+have exact means and covariances, so that what is linear in them has no sampling error [eq:white].
 
 Sobol points are best in their first coordinates. Which combinations of normals matter most is known once a
 problem was solved roughly; `leading_first` turns normals so that these come first [eq:leading].
@@ -19,7 +19,7 @@ from jaxtyping import Bool, Float
 from dynafield.numerics.normals import normals_of, sobol, whitened
 from dynafield.problem.laws import quantile
 from dynafield.problem.model import Datum, Model
-from dynafield.problem.priors import Components
+from dynafield.problem.spectra import JointLaw
 
 __all__ = [
     "Sample",
@@ -41,6 +41,8 @@ RARE = 0.3
 """Power of its weight in the points of a stratum: rare targets are those that are learnt."""
 REMEMBERED = 2**19
 """Normals of at most so many numbers, four megabytes, are remembered."""
+SIMILAR, BINS = 2.0, 8
+"""Variances within a factor e to this power share points; so many such groups at most."""
 EVEN = 64
 """Dimensions in which Sobol points are always used."""
 PER_NORMAL = 4
@@ -48,11 +50,11 @@ PER_NORMAL = 4
 
 
 class Stratum(NamedTuple):
-    """A part of the prior with its own points: weight, number of points, and its components."""
+    """A part of the joint law with its own points: weight, number of points, and its components."""
 
     weight: float
     points: int
-    components: Components
+    components: JointLaw
 
     @property
     def constant(self) -> bool:
@@ -61,13 +63,14 @@ class Stratum(NamedTuple):
 
     @property
     def symmetric(self) -> bool:
-        """Whether it is one component about zero."""
-        return len(self.components.weight) == 1 and bool(self.components.mean[0] == 0)
+        """Whether it consists of components about zero, with or without width."""
+        mean, std = self.components.mean, self.components.std
+        return bool(np.all(mean == 0) and (np.all(std == 0) or np.all(std > 0)))
 
 
 class Sample(NamedTuple):
     """Targets and weights of the paths, whether each stands for its mirror image too, standard normals,
-    one column per path, and numbers of their strata.
+    one column per path, variances of their features, and numbers of their strata.
 
     Any leading share 1/2^k of the columns is a smaller sample of the same kind.
     """
@@ -76,28 +79,46 @@ class Sample(NamedTuple):
     weight: Float[np.ndarray, " n"]
     folded: Bool[np.ndarray, " n"]
     normals: Float[np.ndarray, "t n"]
+    variance: Float[np.ndarray, " n"]
     part: Any = None
 
 
-def strata(components: Components, points: int) -> list[Stratum]:
+def strata(law: JointLaw, points: int) -> list[Stratum]:
     """How about `points` points are shared out."""
-    weight, mean, std = components
-    kept = weight > 0
-    weight, mean, std = weight[kept], mean[kept], std[kept]
-    if len(weight) > STRATA:
-        order = np.argsort(mean)
-        return [Stratum(1.0, power_of_two(float(points)), Components(weight[order], mean[order], std[order]))]
-    return [
-        Stratum(
-            float(w),
-            power_of_two(float(max(points * w**RARE, SMALLEST))),
-            Components(np.ones(1), np.array([m]), np.array([s])),
-        )
-        for w, m, s in zip(weight, mean, std, strict=True)
-    ]
+    law = JointLaw(*(np.asarray(part, float)[np.asarray(law.weight) > 0] for part in law))
+    if len(law.weight) <= STRATA:
+        groups = [np.array([k]) for k in range(len(law.weight))]
+    elif np.all(law.variance == law.variance[0]):
+        return [Stratum(1.0, power_of_two(float(points)), ordered(law, np.argsort(law.mean)))]
+    else:
+        groups = alike(law)
+    found = []
+    for members in groups:
+        weight = float(np.sum(law.weight[members]))
+        part = ordered(law, members)
+        part = part._replace(weight=part.weight / weight)
+        found.append(Stratum(weight, power_of_two(float(max(points * weight**RARE, SMALLEST))), part))
+    return found
 
 
-def points_for(components: Components, dims: int) -> int:
+def ordered(law: JointLaw, which: np.ndarray) -> JointLaw:
+    """Some components of a law, in an order."""
+    return JointLaw(*(part[which] for part in law))
+
+
+def alike(law: JointLaw) -> list[np.ndarray]:
+    """Components of similar variances whose targets are of one kind: zero, point masses, or spread out."""
+    size = np.log(law.variance)
+    span = float(np.ptp(size))
+    bins = int(np.clip(np.ceil(span / SIMILAR), 1, BINS))
+    which = np.minimum(((size - size.min()) / max(span, 1e-300) * bins).astype(int), bins - 1)
+    kind = np.where(law.std > 0, 2, np.where(law.mean != 0, 1, 0))
+    order = np.lexsort((law.variance, np.sign(law.mean)))
+    labels = (kind * bins + which)[order]
+    return [order[labels == label] for label in np.unique(labels)]
+
+
+def points_for(components: JointLaw, dims: int) -> int:
     """The least points with which so many normals are exactly white in all strata."""
     points = PER_NORMAL
     while min(part.points for part in strata(components, points)) < PER_NORMAL * dims:
@@ -120,6 +141,7 @@ def draw(parts: list[Stratum], dims: int, seed: tuple[int, ...], fold: bool = Tr
         np.concatenate([d.weight for d in drawn])[order],
         np.concatenate([d.folded for d in drawn])[order],
         np.concatenate([d.normals for d in drawn], axis=1)[:, order],
+        np.concatenate([d.variance for d in drawn])[order],
         np.repeat(np.arange(len(parts)), [part.points for part in parts])[order],
     )
 
@@ -128,15 +150,46 @@ def one(part: Stratum, dims: int, seed: tuple[int, ...], folded: bool) -> Sample
     """The points of one stratum, or of half of it."""
     weight = np.full(part.points, part.weight / part.points)
     halves = np.full(part.points, folded)
+    variance = np.full(part.points, part.components.variance[0])
     if part.constant:
         normals = white(dims, part.points, seed, folded)
-        return Sample(np.full(part.points, part.components.mean[0]), weight, halves, normals)
+        return Sample(np.full(part.points, part.components.mean[0]), weight, halves, normals, variance)
+    if np.any(part.components.variance != part.components.variance[0]):
+        return spread(part, dims, seed, folded)
     uniform = even_points(dims + 1, part.points, seed)
-    target = quantile(part.components, 0.5 * uniform[0] if folded else uniform[0])
+    target = quantile(part.components.components, 0.5 * uniform[0] if folded else uniform[0])
     if np.all(part.components.std > 0):  # the second moment exactly; atoms stay where they are
         exact = np.sum(part.components.weight * (part.components.mean**2 + part.components.std**2))
         target = target * np.sqrt(exact / np.mean(target**2))
-    return Sample(target, weight, halves, made_white(normals_of(uniform[1:]), not folded))
+    return Sample(target, weight, halves, made_white(normals_of(uniform[1:]), not folded), variance)
+
+
+def spread(part: Stratum, dims: int, seed: tuple[int, ...], folded: bool) -> Sample:
+    r"""The points of a stratum of several variances: a first coordinate chooses the component.
+
+    Each component has its share of the points, and its exact weight, where there are points enough; else they
+    are drawn. The second moment of \(\sqrt s\,w^*\) is exact.
+    """
+    law, n = part.components, part.points
+    uniform = even_points(dims + 2, n, seed)
+    rank = np.argsort(np.argsort(uniform[0], kind="stable"), kind="stable")
+    ends = np.concatenate([[0], np.round(np.cumsum(law.weight) * n).astype(int)])
+    counts = np.diff(ends)
+    which = np.searchsorted(ends[1:], rank, side="right")
+    weight = np.full(n, part.weight / n)
+    if np.all(counts > 0):
+        weight = part.weight * (law.weight / counts)[which]
+    along = uniform[1]
+    target = law.mean[which]
+    if np.any(law.std > 0):
+        target = target + law.std[which] * normals_of(0.5 * along if folded else along)
+    elif folded:
+        uniform[2] *= 0.5
+    variance = law.variance[which]
+    exact, found = part.weight * float(law.signal), float(np.sum(weight * variance * target**2))
+    target = target * np.sqrt(exact / found) if found > 0 else target
+    normals = made_white(normals_of(uniform[2:]), not folded)
+    return Sample(target, weight, np.full(n, folded), normals, variance)
 
 
 def even_points(dims: int, points: int, seed: tuple[int, ...]) -> Float[np.ndarray, "k n"]:

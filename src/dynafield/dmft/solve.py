@@ -130,7 +130,7 @@ def checked(
     untraced(**numbers)
     shape = same_shape(**numbers)
     squared = isinstance(net, SquaredLoss)
-    if squared and task.prior.second_moment == 0 and np.any(np.asarray(task.sigma) == 0) and net.odd:
+    if squared and task.signal == 0 and np.any(np.asarray(task.sigma) == 0) and net.odd:
         raise InputError("task must have targets or noise: E_test(0) = ρ² + σ² is zero, nothing is learnt")
     end = one_real("t_max", t_max, lambda x: (x > 0) & np.isfinite(x), "one finite number > 0")
     tol = one_real("tol", tol, lambda x: (x >= 1e-6) & (x <= 0.1), "one number from 1e-6 to 0.1")
@@ -179,7 +179,7 @@ def equations_of(task: Task, model: Model, trainer: Any, time: FlowTime | StepTi
         closed = False
     if not discrete:
         check_smooth(model)
-    return Equations(task.prior.components, time, trainer if discrete else None, closed)
+    return Equations(task.law, time, trainer if discrete else None, closed)
 
 
 def time_of_steps(model: Model, trainer: Steps, end: float, edges: Any) -> StepTime:

@@ -13,13 +13,17 @@ from dynafield.problem.networks import DiagonalNetwork
 __all__ = ["Denoiser", "Identity", "MirrorProx", "SoftThreshold", "denoiser_of"]
 
 
+Threshold = float | Float[np.ndarray, "..."]
+"""One for all entries, or one for each."""
+
+
 class Denoiser(abc.ABC):
     """The proximal map of one of the three penalties."""
 
     case: str
 
     @abc.abstractmethod
-    def respond(self, x: Float[np.ndarray, " d"], t: float) -> tuple[np.ndarray, np.ndarray]:
+    def respond(self, x: Float[np.ndarray, " d"], t: Threshold) -> tuple[np.ndarray, np.ndarray]:
         r"""\(\eta(x; t)\) and \(\partial_x\eta(x; t)\)."""
 
     def first_threshold(self, tau: Any) -> Any:
@@ -32,7 +36,7 @@ class SoftThreshold(Denoiser):
 
     case = "regularized"
 
-    def respond(self, x: Float[np.ndarray, " d"], t: float) -> tuple[np.ndarray, np.ndarray]:
+    def respond(self, x: Float[np.ndarray, " d"], t: Threshold) -> tuple[np.ndarray, np.ndarray]:
         """Shrink by t."""
         return np.sign(x) * np.maximum(np.abs(x) - t, 0.0), (np.abs(x) > t).astype(float)
 
@@ -42,7 +46,7 @@ class Identity(Denoiser):
 
     case = "ridgeless"
 
-    def respond(self, x: Float[np.ndarray, " d"], t: float) -> tuple[np.ndarray, np.ndarray]:
+    def respond(self, x: Float[np.ndarray, " d"], t: Threshold) -> tuple[np.ndarray, np.ndarray]:
         """x itself."""
         return x.copy(), np.ones_like(x)
 
@@ -54,7 +58,7 @@ class MirrorProx(Denoiser):
     mirror: MirrorMap
     case = "interpolating"
 
-    def respond(self, x: Float[np.ndarray, " d"], t: float) -> tuple[np.ndarray, np.ndarray]:
+    def respond(self, x: Float[np.ndarray, " d"], t: Threshold) -> tuple[np.ndarray, np.ndarray]:
         """By Newton in the logarithm of the left side, which rises at most twice as fast as s or log s."""
         mirror, size = self.mirror, np.maximum(np.abs(x), 1e-300)
         s = np.maximum(mirror.coordinate_bound(size), 1e-300)

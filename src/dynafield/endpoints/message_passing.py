@@ -10,7 +10,7 @@ from dynafield.endpoints.denoisers import Denoiser, denoiser_of
 from dynafield.endpoints.minimizers import check_convex, check_rank
 from dynafield.errors import InputError, SolveError
 from dynafield.numerics.threads import fitting_threads
-from dynafield.problem.checks import integer, labelled_data, one_real
+from dynafield.problem.checks import integer, labelled_data, one_real, real_vector
 from dynafield.problem.networks import DiagonalNetwork, Network
 from dynafield.records.text import as_text, show
 
@@ -73,13 +73,15 @@ def amp(
     damping: Any = 1.0,
     history: bool = False,
     throw: bool = True,
+    variances: Any = None,
 ) -> MessagePassing:
     r"""Approximate message passing with its Onsager term, towards `minimizer(X, y, net)`.
 
-    \(r^k = y - Xw^k + b_k r^{k-1}\), \(w^{k+1} = \eta(w^k + \tfrac1\delta X^\top r^k; t_{k+1})\) with
-    \(b_k = \tfrac1\delta\langle\eta'\rangle\), \(t_{k+1} = \lambda + b_k t_k\). It is made for entries of
-    variance 1/d; on other data its fixed points are right but it may not reach them: then
-    it is damped, by halves. Stops when w changes by less than `tol` relative to its size.
+    \(r^k = y - Xw^k + b_k r^{k-1}\), \(w^{k+1} = \eta(w^k + \tfrac1\delta X^\top r^k; t_{k+1})\) with \(b_k =
+    \tfrac1\delta\langle\eta'\rangle\), \(t_{k+1} = \lambda + b_k t_k\). It is made for entries of variance
+    1/d, or with `variances` of the features for entries of variance s/d, where \(X^\top r/s\) and t/s take
+    the places of \(X^\top r\) and t [eq:amp_s]; on other data its fixed points are right but it may not reach
+    them: then it is damped, by halves. Stops when w changes by less than `tol` relative to its size.
     `history` keeps all iterates.
     """
     X, y = labelled_data(X, y)
@@ -91,12 +93,17 @@ def amp(
         if len(X) == X.shape[1]:
             raise InputError("X must not be square where lam is 0: message passing has no fixed point there")
         check_rank(X)
+    s = np.ones(1)
+    if variances is not None:
+        s = np.array(real_vector("variances", variances, lambda x: x > 0, "a vector of numbers > 0"))
+        if len(s) != X.shape[1]:
+            raise InputError(f"variances must have one entry for each of {X.shape[1]} columns, got {len(s)}")
     denoiser = denoiser_of(net, len(X) / X.shape[1])
     attempts: list[MessagePassing] = []
     with fitting_threads(X.size):
         for halving in range(HALVINGS + 1):
             share = damping / 2**halving
-            result, stalled = iterate(X, y, denoiser, float(net.lam), iterations, tol, share, history)
+            result, stalled = iterate(X, y, denoiser, float(net.lam), iterations, tol, share, history, s)
             attempts.append(result)
             if not stalled:
                 break
@@ -119,19 +126,25 @@ def iterate(
     tol: float,
     damping: float,
     history: bool,
+    variance: np.ndarray,
 ) -> tuple[MessagePassing, bool]:
     """The recursion at one damping until it settles, stalls or runs out; also whether it stalled."""
     n, d = X.shape
     delta = n / d
     w, r, b = np.zeros(d), np.zeros(n), 0.0
-    t = lam if lam > 0 else float(denoiser.first_threshold(np.linalg.norm(y) / np.sqrt(n * delta)))
+    mean = float(np.mean(variance))
+    t = (
+        lam
+        if lam > 0
+        else mean * float(denoiser.first_threshold(np.linalg.norm(y) / np.sqrt(n * delta * mean)))
+    )
     rows, weights, done, stalled = [], [], False, False
     best, since = np.inf, 0
     runaway = 1e8 * max(1.0, float(np.linalg.norm(y)))
     for _ in range(iterations):
         r = (1 - damping) * r + damping * (y - X @ w + b * r)
-        x = w + X.T @ r / delta
-        new, slope = denoiser.respond(x, t)
+        x = w + X.T @ r / (delta * variance)
+        new, slope = denoiser.respond(x, t / variance)
         new = (1 - damping) * w + damping * new
         size = max(float(np.linalg.norm(new)), 1e-300)
         change = float(np.linalg.norm(new - w)) / size

@@ -16,7 +16,9 @@ from dynafield.problem.checks import integer, one_real
 from dynafield.problem.mirror import MirrorMap
 from dynafield.problem.networks import DiagonalNetwork, Network
 from dynafield.problem.observation import Mixture, active_fraction, mirror_averages, soft_threshold_error
+from dynafield.problem.spectra import FINENESS
 from dynafield.problem.task import Task
+from dynafield.problem.trainers import check_features
 from dynafield.records.text import as_text, show
 
 __all__ = ["StateEvolution", "state_evolution"]
@@ -71,7 +73,9 @@ def recursion(case: str, depth: int, iterations: int, mixture: Mixture, delta, s
         return (jnp.sqrt((c_w + sigma**2) / delta), lam + b * t), (tau, t, b, c_w)
 
     tau = jnp.sqrt((mixture.second_moment + sigma**2) / delta)
-    first = MirrorProx(MirrorMap(alpha, depth)).first_threshold(tau) if case == "interpolating" else 1.0
+    mean, first = jnp.sum(mixture.weight * mixture.variance), 1.0
+    if case == "interpolating":
+        first = mean * MirrorProx(MirrorMap(alpha, depth)).first_threshold(tau / jnp.sqrt(mean))
     t = jnp.where(lam > 0, lam, first)
     return jax.lax.scan(step, (tau, t), None, length=iterations)[1]
 
@@ -81,17 +85,17 @@ def state_evolution(task: Task, net: Network, iterations: int = 200) -> StateEvo
     if not isinstance(task, Task):
         raise InputError(f"task must be a Task, got {type(task).__name__}")
     net = one_problem(net)
+    check_features(task, net)
     delta = one_real("delta", task.delta, lambda x: x > 0, "one number here")
     sigma = one_real("sigma", task.sigma, lambda x: x >= 0, "one number here")
-    if sigma == 0 and task.prior.second_moment == 0:
+    if sigma == 0 and task.signal == 0:
         raise InputError("sigma must be > 0 where the prior is zero: there is nothing to pass messages about")
     if delta == 1 and net.lam == 0:
         raise InputError("delta must not be 1 where lam is 0: there is no fixed point there")
     iterations = integer("iterations", iterations, 1)
     case = denoiser_of(net, delta).case
-    weight, mean, std = task.prior.components
-    kept = weight > 0
-    mixture = Mixture(*(jnp.asarray(a[kept]) for a in (weight, mean, std)))
+    law = task.law_at(FINENESS[1])
+    mixture = Mixture(*(jnp.asarray(part[np.asarray(law.weight) > 0]) for part in law))
     numbers = (jnp.asarray(x) for x in (delta, sigma, net.alpha, net.lam))
     tau, t, b, c_w = (np.asarray(x) for x in recursion(case, net.depth, iterations, mixture, *numbers))
     return StateEvolution(task, net, case, tau, t, b, c_w, c_w + sigma**2)

@@ -11,7 +11,6 @@ from dynafield.dmft.solve import solve
 from dynafield.errors import InputError, SolveError
 from dynafield.explorer.setting import Setting, View
 from dynafield.problem.networks import DiagonalNetwork
-from dynafield.problem.task import Task
 from dynafield.studies.phases import phases, plot_phases
 from dynafield.theory.fixed_points import fixed_point
 from dynafield.theory.rates import convergence_rate
@@ -50,9 +49,9 @@ def remember(key: Any, make: Callable[[], Any]) -> Any:
 
 def bins(setting: Setting) -> np.ndarray:
     """Edges of the histogram: the targets and the noise that a weight may pick up."""
-    _, mean, std = setting.task.prior.components
-    noise = np.sqrt((setting.task.prior.second_moment + setting.sigma**2) / setting.delta)
-    reach = 2.5 * min(float(noise), 2.0)
+    _, mean, std, variance = setting.task.law
+    noise = np.sqrt((setting.task.signal + setting.sigma**2) / setting.delta / variance)
+    reach = 2.5 * min(float(np.max(noise)), 2.0)
     low, high = float(np.min(mean - 3 * std)), float(np.max(mean + 3 * std))
     width = (max(high, 0.0) - min(low, 0.0) + reach) / BINS
     first = np.floor((min(low, 0.0) - reach / 2) / width) - 0.5  # zero in the middle of a bin
@@ -96,7 +95,7 @@ def along(setting: Setting, axis: str, report: Report) -> dict[str, Any]:
         return {"axis": axis, "x": np.asarray(line.gamma), "y": np.asarray(line.test_error)}
     x = np.geomspace(*RANGES[axis], POINTS)
     given = {"delta": task.delta, "sigma": task.sigma, "alpha": net.alpha, "lam": net.lam} | {axis: x}
-    moved = Task(given["delta"], given["sigma"], task.prior)
+    moved = task.at(given["delta"], given["sigma"])
     point = fixed_point(moved, DiagonalNetwork(given["alpha"], given["lam"], net.depth))
     return {"axis": axis, "x": x, "y": np.broadcast_to(np.asarray(point.test_error, float), x.shape)}
 

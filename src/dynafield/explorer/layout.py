@@ -117,6 +117,10 @@ class Widgets:
         self.dials["sparsity"].moved = self.sparsity
         wide = dict(sizing_mode="stretch_width")
         self.prior = pn.widgets.TextInput(name="law of the targets", css_classes=["field-prior"], **wide)
+        self.spectrum = pn.widgets.TextInput(
+            name="variances of the features", placeholder="empty: all one; power:1.5, groups:4@0.2,0.25@0.8",
+            css_classes=["field-spectrum"], **wide,
+        )  # fmt: skip
         self.depth = pn.widgets.IntSlider(name="depth", start=2, end=6, css_classes=["slider-depth"], **wide)
         self.step = pn.widgets.TextInput(
             name="step", placeholder="empty: gradient flow", css_classes=["field-step"], **wide
@@ -127,7 +131,7 @@ class Widgets:
             css_classes=["field-tol"],
             width=110,
         )
-        for name in ("prior", "depth", "step", "tol"):
+        for name in ("prior", "spectrum", "depth", "step", "tol"):
             self.when(getattr(self, name), lambda value, name=name: page.change(name, str(value)))
 
     def network_widgets(self) -> None:
@@ -168,6 +172,7 @@ class Widgets:
             self.preset,
             *(dial.view for dial in self.dials.values()),
             self.prior,
+            self.spectrum,
             self.depth,
             pn.Row(self.step, self.tol, **row),
             pn.Row(self.keep, self.clear, **row),
@@ -220,6 +225,7 @@ class Widgets:
                 value = getattr(setting, name)
                 dial.show(value, "" if value is None else plain(value))
             self.prior.value, self.step.value = setting.prior, texts.get("step", "")
+            self.spectrum.value = setting.spectrum or ""
             self.depth.end = max(self.depth.end, setting.depth)
             self.depth.value = setting.depth
             if texts["tol"] not in self.tol.options.values():

@@ -9,7 +9,7 @@ from dynafield.explorer.setting import Setting
 from dynafield.problem.checks import integer, one_real
 from dynafield.problem.networks import DiagonalNetwork
 from dynafield.problem.task import Task
-from dynafield.problem.text import number, read_prior, read_trainer
+from dynafield.problem.text import number, read_task, read_trainer
 from dynafield.problem.trainers import Trainer
 
 __all__ = ["check", "network_of", "read", "read_share", "task_of", "trainer_of"]
@@ -28,6 +28,8 @@ def read(name: str, text: str) -> Any:
     """The value of a setting's field from its text."""
     if name == "prior":
         return text
+    if name == "spectrum":
+        return text or None
     if name in ("step", "d") and text == "":
         return None
     value = number(name, text)
@@ -45,7 +47,7 @@ def read_share(name: str, text: str) -> float:
 
 def task_of(setting: Setting) -> Task:
     """Its task; priors from files are refused."""
-    return Task(setting.delta, setting.sigma, read_prior(setting.prior, files=False))
+    return read_task(setting.delta, setting.sigma, setting.prior, setting.spectrum, files=False)
 
 
 def network_of(setting: Setting) -> DiagonalNetwork:
@@ -60,11 +62,12 @@ def trainer_of(setting: Setting) -> Trainer:
 
 def check(setting: Setting) -> None:
     """InputError unless the library takes the problem and the page can bear it."""
-    if len(setting.prior) > LONGEST:
-        raise InputError(f"prior must have at most {LONGEST} characters, got {len(setting.prior)}")
+    for name, text in (("prior", setting.prior), ("spectrum", setting.spectrum or "")):
+        if len(text) > LONGEST:
+            raise InputError(f"{name} must have at most {LONGEST} characters, got {len(text)}")
     task, trainer = setting.task, setting.trainer
     integer("depth", setting.net.depth, 2, DEEPEST)
-    if task.prior.second_moment + task.sigma == 0:
+    if task.signal + task.sigma == 0:
         raise InputError("task must have targets or noise: with ρ² + σ² = 0 nothing is learnt")
     end = one_real("t_max", setting.t_max, lambda x: (x > 0) & (x <= 1e6), "one number > 0, at most 1e6")
     one_real("tol", setting.tol, lambda x: (x >= 1e-4) & (x <= 0.1), "one number from 1e-4 to 0.1")

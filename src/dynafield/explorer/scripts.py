@@ -14,8 +14,10 @@ def problem(setting: Setting) -> str:
     prior = setting.task.prior
     values = {name: np.asarray(value).tolist() for name, value in vars(prior).items()}
     law = f"df.{type(prior).__name__}({', '.join(f'{name}={value}' for name, value in values.items())})"
+    spectrum = setting.task.spectrum
+    inputs = "" if spectrum is None else f", spectrum=df.{spectrum!r}"
     return (
-        f"df.Task(delta={plain(setting.delta)}, sigma={plain(setting.sigma)}, prior={law}), "
+        f"df.Task(delta={plain(setting.delta)}, sigma={plain(setting.sigma)}, prior={law}{inputs}), "
         f"df.DiagonalNetwork(alpha={plain(setting.alpha)}, lam={plain(setting.lam)}, depth={setting.depth})"
     )
 

@@ -54,6 +54,7 @@ class Setting:
     tol: float = 3e-3
     d: int | None = None
     seeds: int = 10
+    spectrum: str | None = None
 
     @cached_property
     def task(self) -> "Task":
@@ -115,7 +116,7 @@ class Setting:
 
     def kind(self) -> tuple[Any, ...]:
         """What compiled code depends on: settings of one kind share it."""
-        atoms = len(self.task.prior.components.weight)
+        atoms = len(self.task.law.weight)
         return (self.depth, atoms, self.lam > 0, self.delta > 1, self.step is not None)
 
     def label(self, than: "Setting | None" = None) -> str:

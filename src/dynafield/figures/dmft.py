@@ -24,5 +24,5 @@ def draw_curves(curves: "Curves | FlowCurves", ax: Any = None) -> Any:
     train = Band(points.train_error, 2 * points.train_error_se)
     how = f", {curves.trainer}" if steps else ""
     what = f"depth {curves.net.depth}" if isinstance(curves.net, Network) else curves.net.name
-    title = f"infinite network, {curves.task.prior}, {what}{how}"
+    title = f"infinite network, {curves.task.prior}{curves.task.inputs}, {what}{how}"
     return draw_errors(curves, t, test, train, title, ax)

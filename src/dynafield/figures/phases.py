@@ -69,7 +69,7 @@ def draw_phases(
     ax.set_ylim(0.7 * bottom, 3 * top)
     ax.set_xlim(seen.t[0], seen.t[-1])
     shade([stage[:3] for stage in found.stages], ax, named=True)
-    task = f"δ = {found.task.delta:g}, σ = {found.task.sigma:g}, {found.task.prior}"
+    task = f"δ = {found.task.delta:g}, σ = {found.task.sigma:g}, {found.task.prior}{found.task.inputs}"
     ax.set_title(f"{found.regime}: {described(found.net)}, {task}", fontsize=8)
     finish(ax, "training time t", "error")
     if below is not None and active is not None:
@@ -168,7 +168,9 @@ def draw_grokking(result: "Grokking", ax: Any = None) -> Any:
         ax.plot(result.offset, np.asarray(result.test_error)[k], color=colour, label=label)
     ax.axhline(0.5 * (result.plateau + result.end), color="0.6", linestyle=":", linewidth=1, label="half-way")
     task = result.task
-    ax.set_title(f"{task.prior}, δ = {task.delta:g}, σ = {task.sigma:g}, λ = {lam:g}", fontsize=9)
+    ax.set_title(
+        f"{task.prior}{task.inputs}, δ = {task.delta:g}, σ = {task.sigma:g}, λ = {lam:g}", fontsize=9
+    )
     return finish(ax, "t - 2 log(α)/λ", "test_error")
 
 
@@ -192,7 +194,7 @@ def draw_regimes(result: "RegimeMap", ax: Any = None) -> Any:
     patches = [Patch(facecolor=SHADES[name], alpha=0.45, edgecolor="0.7", label=name) for name in present]
     ax.set_title(
         f"stage and test error at t = {result.t_max:g}: δ = {result.task.delta:g}, "
-        f"σ = {result.task.sigma:g}, {result.task.prior}, depth {result.net.depth}",
+        f"σ = {result.task.sigma:g}, {result.task.prior}{result.task.inputs}, depth {result.net.depth}",
         fontsize=8,
     )
     finish(ax, "alpha", "lam", legend=False)

@@ -71,7 +71,7 @@ def draw_fixed_point(point: "FixedPoint", ax: Any = None) -> Any:
 def draw_law(law: "LimitLaw", ax: Any = None) -> Any:
     """The density of w, and an arrow for each point mass with its mass."""
     ax = axes(ax)
-    centre = law.respond(law.mixture.mean)
+    centre = law.respond(law.mixture.mean, law.mixture.variance)
     width = np.maximum(law.width.max(), 0.05 * (1 + np.abs(centre).max()))
     w = np.linspace(centre.min() - 4 * width, centre.max() + 4 * width, 2001)
     density = law.density(w)
@@ -171,5 +171,5 @@ def draw_lazy(curves: "LazyCurves", ax: Any = None) -> Any:
     ax.plot(curves.t, curves.train_error, color=COLOURS[0], linestyle="--", label="train")
     ax.set_xscale("log")
     ax.set_yscale(spread(curves.train_error))
-    ax.set_title(f"lazy phase, {curves.task.prior}, depth {curves.net.depth}", fontsize=9)
+    ax.set_title(f"lazy phase, {curves.task.prior}{curves.task.inputs}, depth {curves.net.depth}", fontsize=9)
     return finish(ax, "training time t", "error")

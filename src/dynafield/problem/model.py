@@ -95,6 +95,11 @@ class Model(eqx.Module):
         return False
 
     @property
+    def rotates(self) -> bool:
+        """Whether coordinates may be turned: w and p are linear in θ and g, and the same for all."""
+        return False
+
+    @property
     def smooth(self) -> bool:
         """Whether ℓ and p are known to have no jumps; else these are looked for before a flow is solved."""
         return False
@@ -150,7 +155,7 @@ class Model(eqx.Module):
     def try_out(self, task: Task, seed: int = 0) -> None:
         """InputError that names the function which is not finite on rows drawn at t = 0."""
         rng = np.random.default_rng(integer("seed", seed, 0))
-        sigma, rho = float(np.max(task.sigma)), float(np.sqrt(task.prior.second_moment))
+        sigma, rho = float(np.max(task.sigma)), float(np.sqrt(task.signal))
         w_star = task.prior.sample(TRIED, 1)
         theta = self.start.rows(rng.standard_normal((TRIED, self.start.normals)), w_star)
         finite("theta0", theta)

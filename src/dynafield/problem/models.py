@@ -53,6 +53,11 @@ class Regression(Model):
         return ()
 
     @property
+    def rotates(self) -> bool:
+        """Yes."""
+        return True
+
+    @property
     def smooth(self) -> bool:
         """No jumps."""
         return True

@@ -1,8 +1,10 @@
-r"""An entry of the target seen through noise, \(y = w^* + \tau G\), and what is made of it.
+r"""An entry of the target seen through noise, \(y = w^* + \tau G/\sqrt s\), and what is made of it.
 
 Fixed points and message passing both estimate every entry from such an observation, by a
 soft threshold (the lasso) or along the mirror map (interpolation of least J). For a
-mixture prior the averages are sums of one-dimensional integrals [eq:mixture].
+mixture prior the averages are sums of one-dimensional integrals [eq:mixture]. A feature of variance s sees
+less noise, \(\tau/\sqrt s\), and is held back less, by θ/s or R_w/s; its error counts s times
+[eq:observed_s].
 """
 
 from typing import NamedTuple
@@ -28,27 +30,32 @@ __all__ = [
 
 
 class Mixture(NamedTuple):
-    """The prior's components: weights, means and widths."""
+    """Strata of targets: weights, means and widths, and the variance of the features."""
 
     weight: Float[Array, " c"]
     mean: Float[Array, " c"]
     std: Float[Array, " c"]
+    variance: Float[Array, " c"]
 
     @property
     def second_moment(self) -> Array:
-        """ρ²."""
-        return jnp.sum(self.weight * (self.mean**2 + self.std**2))
+        """ρ² = E[s w*²]."""
+        return jnp.sum(self.weight * self.variance * (self.mean**2 + self.std**2))
+
+    def noise(self, tau: Float[Array, ""]) -> Float[Array, " c"]:
+        r"""Standard deviation \(\tau/\sqrt s\) of the noise that a target is seen through [eq:observed_s]."""
+        return tau / jnp.sqrt(self.variance)
 
 
 def widths(mixture: Mixture, tau: Float[Array, ""]) -> Float[Array, " c"]:
-    """Standard deviation of the observation w* + τG in each component (no slope where it is 0)."""
-    square = mixture.std**2 + tau**2
+    """Standard deviation of the observation in each stratum (no slope where it is 0)."""
+    square = mixture.std**2 + mixture.noise(tau) ** 2
     return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1.0)), 0.0)
 
 
 def active_fraction(mixture: Mixture, tau: Float[Array, ""], theta: Float[Array, ""]) -> Float[Array, ""]:
-    r"""\(P(w \neq 0) = P(|y| > \theta)\)."""
-    t = widths(mixture, tau)
+    r"""\(P(w \neq 0) = P(|y| > \theta/s)\)."""
+    t, theta = widths(mixture, tau), theta / mixture.variance
     above, below = (theta - mixture.mean) / t, (theta + mixture.mean) / t
     return jnp.sum(mixture.weight * (normal_tail(above) + normal_tail(below)))
 
@@ -56,12 +63,13 @@ def active_fraction(mixture: Mixture, tau: Float[Array, ""], theta: Float[Array,
 def soft_threshold_error(
     mixture: Mixture, tau: Float[Array, ""], theta: Float[Array, ""]
 ) -> Float[Array, ""]:
-    r"""\(C_w = E[(w - w^*)^2]\), each piece positive and free of cancellation.
+    r"""\(C_w = E[s\,(w - w^*)^2]\), each piece positive and free of cancellation.
 
-    Given y, the noise y - w* is Gaussian with mean \((\tau^2/t)G\), \(t^2 = s^2 + \tau^2\),
-    and variance \(s^2\tau^2/t^2\), where s is the width of the component.
+    Given y, the noise y - w* is Gaussian with mean \((\tau^2/t)G\), \(t^2 = b^2 + \tau^2\), and variance
+    \(b^2\tau^2/t^2\), where b is the width of the component and τ the noise of its features.
     """
     t = widths(mixture, tau)
+    tau, theta = mixture.noise(tau), theta / mixture.variance
     m, s2, q = mixture.mean, mixture.std**2, tau**2 / t
 
     def active(m):  # w > 0: the error is (noise - θ)
@@ -72,7 +80,7 @@ def soft_threshold_error(
         lambda g: (m[:, None] + (s2 / t)[:, None] * g) ** 2, -(theta + m) / t, (theta - m) / t
     )
     pieces = active(m) + active(-m) + at_zero + s2 * tau**2 / t**2
-    return jnp.sum(mixture.weight * pieces)
+    return jnp.sum(mixture.weight * mixture.variance * pieces)
 
 
 class Averages(NamedTuple):
@@ -84,8 +92,8 @@ class Averages(NamedTuple):
     error: Float[Array, ""]
 
 
-def observed_curve(mirror: MirrorMap, response: Float[Array, ""]) -> Curve:
-    """The observation y as a function of s; response 0 gives y = w."""
+def observed_curve(mirror: MirrorMap, response: Float[Array, "*r"]) -> Curve:
+    """The observation y as a function of the coordinate; response 0 gives y = w."""
     return Curve(
         value=lambda s: mirror.weight(s) + response * mirror.dual(s),
         slope=lambda s: (mirror.slope(s) + response) * mirror.dual_slope(s),
@@ -102,7 +110,8 @@ def nodes_along(
     core: Float[Array, ""] | None = None,
     reach: float = REACH,
 ) -> Nodes:
-    """Nodes of the limit law, one row per component, at fixed G: s carries the derivatives."""
+    """Nodes of the limit law, one row per stratum, at fixed G: the coordinate carries the derivatives."""
+    response = (response / mixture.variance)[:, None]
     fixed = jax.lax.stop_gradient((mirror, response, mixture, tau, core))
     t = widths(fixed[2], fixed[3])
     nodes = adapted_nodes(observed_curve(fixed[0], fixed[1]), fixed[2].mean, t, count, fixed[4], reach)
@@ -117,15 +126,16 @@ def nodes_along(
 def mirror_averages(
     mirror: MirrorMap, mixture: Mixture, count: int, z: Float[Array, ""], r: Float[Array, ""]
 ) -> Averages:
-    r"""\(C_w\), \(E[\kappa/(\kappa+R_w)]\) and its complement, at noise \(e^z\), response \(e^r\)."""
+    r"""\(C_w\), \(E[s\kappa/(s\kappa+R_w)]\) and its complement, at noise \(e^z\), response \(e^r\)."""
     tau, response = jnp.exp(z), jnp.exp(r)
     nodes = nodes_along(mirror, response, mixture, tau, count)
     t = widths(mixture, tau)
-    # w - w* = noise - R_w Φ, never w - w* itself, whose digits cancel when τ is small
-    error = (tau**2 / t)[:, None] * nodes.normal - response * mirror.dual(nodes.s)
+    tau, variance = mixture.noise(tau), mixture.variance[:, None]
+    # w - w* = noise - R_w Φ/s, never w - w* itself, whose digits cancel when τ is small
+    error = (tau**2 / t)[:, None] * nodes.normal - response / variance * mirror.dual(nodes.s)
     spread = (mixture.std * tau / t) ** 2
-    lead = mirror.log_slope(nodes.s) - r  # log κ/R_w
+    lead = mirror.log_slope(nodes.s) + jnp.log(variance) - r  # log sκ/R_w
     weight = mixture.weight[:, None] * nodes.weight
-    values = [error**2 + spread[:, None], jax.nn.sigmoid(lead), jax.nn.sigmoid(-lead)]
+    values = [variance * (error**2 + spread[:, None]), jax.nn.sigmoid(lead), jax.nn.sigmoid(-lead)]
     c_w, active, passive = (jnp.sum(weight * v) for v in values)
     return Averages(c_w, active, passive, quadrature_error(weight, values))

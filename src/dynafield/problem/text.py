@@ -11,9 +11,21 @@ from dynafield.problem.model import Model
 from dynafield.problem.networks import DiagonalNetwork, Network, TruncatedDiagonalNetwork
 from dynafield.problem.optimizers import Optax
 from dynafield.problem.priors import Prior
+from dynafield.problem.spectra import PowerLaw, Spectrum
+from dynafield.problem.task import Task
 from dynafield.problem.trainers import SGD, GradientDescent, GradientFlow, HeavyBall, Trainer
 
-__all__ = ["number", "numbers", "read_model", "read_prior", "read_trainer", "trainer_facts", "trainer_of"]
+__all__ = [
+    "number",
+    "numbers",
+    "read_model",
+    "read_prior",
+    "read_spectrum",
+    "read_task",
+    "read_trainer",
+    "trainer_facts",
+    "trainer_of",
+]
 
 
 def number(name: str, text: str) -> float:
@@ -41,12 +53,12 @@ def numbers(name: str, text: str) -> Any:
     return number(name, text)
 
 
-def read_values(path: str) -> Any:
+def read_values(path: str, what: str = "prior") -> Any:
     """Numbers from a text file."""
     try:
-        return np.loadtxt(path, ndmin=1).ravel()
+        return np.loadtxt(path, ndmin=1)
     except (OSError, ValueError) as error:
-        raise InputError(f"prior empirical:FILE must name a readable file of numbers: {error}") from None
+        raise InputError(f"{what} empirical:FILE must name a readable file of numbers: {error}") from None
 
 
 def read_prior(text: str, files: bool = True) -> Prior:
@@ -54,7 +66,7 @@ def read_prior(text: str, files: bool = True) -> Prior:
     name, _, rest = text.partition(":")
     parts = [part for part in rest.split(",") if part]
     if name == "empirical" and rest and files:
-        return priors.Empirical(read_values(rest))
+        return priors.Empirical(read_values(rest).ravel())
     if name == "discrete" and parts:
         pairs = [part.partition("@") for part in parts]
         values, probs = ([number("prior", pair[i]) for pair in pairs] for i in (0, 2))
@@ -72,7 +84,36 @@ def read_prior(text: str, files: bool = True) -> Prior:
     )
 
 
-def read_model(name: str | None, prior: Prior, given: dict[str, Any]) -> Model:
+def read_spectrum(text: str | None, files: bool = True) -> Spectrum | None:
+    """A spectrum from its text, for example power:1.5; `files` allows empirical:FILE, which reads one."""
+    if text is None or text == "":
+        return None
+    name, _, rest = text.partition(":")
+    parts = [part for part in rest.split(",") if part]
+    if name == "power" and 1 <= len(parts) <= 3:
+        return PowerLaw(*(number("spectrum", part) for part in parts))
+    if name == "groups" and parts and all("@" in part for part in parts):
+        pairs = [part.partition("@") for part in parts]
+        return Spectrum.groups([(number("spectrum", pair[2]), number("spectrum", pair[0])) for pair in pairs])
+    if name == "empirical" and rest and files:
+        values = read_values(rest, "spectrum")
+        if values.ndim == 2 and values.shape[1] == 2:
+            return Spectrum.empirical(values[:, 0], values[:, 1])
+        return Spectrum.empirical(values.ravel())
+    last = " or empirical:FILE (variances, or variances and targets in two columns)" if files else ""
+    raise InputError(
+        f"spectrum must be power:EXPONENT[,CUTOFF[,SOURCE]], groups:S@SHARE,S@SHARE,…{last}, got {text!r}"
+    )
+
+
+def read_task(delta: Any, sigma: Any, prior: str, spectrum: str | None, files: bool = True) -> Task:
+    """A task from its numbers and texts; a spectrum with targets of its own needs no prior."""
+    inputs = read_spectrum(spectrum, files)
+    own = inputs is not None and inputs.own_targets is not None
+    return Task(delta, sigma, None if own else read_prior(prior, files), inputs)
+
+
+def read_model(name: str | None, task: Task, given: dict[str, Any]) -> Model:
     """A diagonal network, or the flow of this name, by those of its numbers that are given."""
     if name is None:
         kind = "a diagonal network"
@@ -85,7 +126,7 @@ def read_model(name: str | None, prior: Prior, given: dict[str, Any]) -> Model:
         if other not in allowed:
             raise InputError(f"{other} must not be given: {kind} has {', '.join(allowed)}")
     if name == "phase-retrieval":
-        given = given | {"size": np.sqrt(prior.second_moment)}
+        given = given | {"size": np.sqrt(task.prior.second_moment)}
     return make(**given)
 
 

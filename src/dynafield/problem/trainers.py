@@ -298,6 +298,22 @@ class ShortSteps(Steps):
 Trainer = GradientFlow | Steps
 
 
+def check_features(task: Task, net: Model, trainer: Any = None) -> None:
+    """InputError where coordinates would have to be features, and are eigenvectors of a covariance."""
+    if task.spectrum is None or not task.spectrum.eigenbasis:
+        return
+    told = "spectrum must be that of features: this one is of eigenvectors of a covariance, and "
+    if not net.rotates:
+        raise InputError(
+            f"{told}{net.name} treats every feature by itself; give a diagonal covariance, or take a model "
+            "that is linear in its parameters"
+        )
+    if getattr(trainer, "transformation", None) is not None:
+        raise InputError(
+            f"{told}an optimizer that treats every parameter by itself trains others in that basis"
+        )
+
+
 def check_training(task: Any, net: Any, trainer: Any) -> None:
     """InputError unless these are a task, a network and a way to train it."""
     if not (isinstance(task, Task) and isinstance(net, Model)):
@@ -305,6 +321,7 @@ def check_training(task: Any, net: Any, trainer: Any) -> None:
             "the first argument must be a Task and the second a network or a Flow, "
             f"got {type(task).__name__} and {type(net).__name__}"
         )
+    check_features(task, net, trainer)
     if not isinstance(trainer, Trainer):
         raise InputError(
             "trainer must be GradientFlow(), GradientDescent(step, momentum, …), "

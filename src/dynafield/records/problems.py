@@ -12,6 +12,7 @@ from dynafield.problem.flows import Flow, SavedFlow
 from dynafield.problem.model import at_problem
 from dynafield.problem.networks import DiagonalNetwork, Network, TruncatedDiagonalNetwork
 from dynafield.problem.priors import GaussianMixture, Prior
+from dynafield.problem.spectra import EmpiricalSpectrum, Groups, PowerLaw, Spectrum
 from dynafield.problem.task import Task
 from dynafield.records.axes import PARAMETERS, parameter_axes, spans
 from dynafield.records.text import show
@@ -31,7 +32,7 @@ def problem_at(task: Task, net: Any, index: tuple[int, ...]) -> tuple[Task, Any]
     shape = np.broadcast_shapes(*(v.shape for v in values.values()))
     place = np.unravel_index(index_of(index, shape), shape)
     one = {name: float(np.broadcast_to(v, shape)[place]) for name, v in values.items()}
-    alone = Task(one.pop("delta"), one.pop("sigma"), task.prior)
+    alone = task.at(one.pop("delta"), one.pop("sigma"))
     return alone, SavedFlow(net.name, one) if isinstance(net, SavedFlow) else at_problem(net, shape, place)
 
 
@@ -66,7 +67,50 @@ def add_problem(data: xr.Dataset, task: Task, net: Any) -> xr.Dataset:
         data[f"prior_{field}"] = ((f"prior_{field}_entry",) * entries.ndim, entries)
     for field, value in task.prior.components._asdict().items():
         data[f"mixture_{field}"] = ("mixture_component", value)
-    return data
+    return data if task.spectrum is None else add_spectrum(data, task)
+
+
+def add_spectrum(data: xr.Dataset, task: Task) -> xr.Dataset:
+    """`data` with the variances of the features; a law of the user's own as its strata."""
+    spectrum = task.spectrum
+    if isinstance(spectrum, PowerLaw):
+        numbers = {name: value for name, value in vars(spectrum).items() if value is not None}
+        return data.assign_attrs(
+            {"spectrum": "power law"} | {f"spectrum_{k}": float(v) for k, v in numbers.items()}
+        )
+    if isinstance(spectrum, EmpiricalSpectrum):
+        data["spectrum_variance"] = ("spectrum_feature", spectrum.values)
+        if spectrum.w_star is not None:
+            data["spectrum_target"] = ("spectrum_feature", spectrum.w_star)
+        return data.assign_attrs(spectrum="empirical", spectrum_rotated=int(spectrum.rotated))
+    if isinstance(spectrum, Groups) and spectrum.priors is None:
+        data["spectrum_share"] = ("spectrum_group", spectrum.shares)
+        data["spectrum_variance"] = ("spectrum_group", spectrum.values)
+        return data.assign_attrs(spectrum="groups")
+    for field, value in task.law._asdict().items():
+        data[f"spectrum_{field}"] = ("spectrum_stratum", np.asarray(value, float))
+    return data.assign_attrs(spectrum="strata")
+
+
+def read_spectrum(data: xr.Dataset) -> Spectrum | None:
+    """The spectrum as saved; groups with priors of their own as one group for each component."""
+    kind, facts = data.attrs.get("spectrum"), data.attrs
+    if kind is None:
+        return None
+    if kind == "power law":
+        names = ("exponent", "cutoff", "source", "mean")
+        return PowerLaw(
+            **{name: float(facts[f"spectrum_{name}"]) for name in names if f"spectrum_{name}" in facts}
+        )
+    if kind == "empirical":
+        target = data["spectrum_target"].values if "spectrum_target" in data else None
+        return EmpiricalSpectrum(data["spectrum_variance"].values, target, bool(facts["spectrum_rotated"]))
+    if kind == "groups":
+        return Groups(list(zip(data["spectrum_share"].values, data["spectrum_variance"].values, strict=True)))
+    if kind != "strata":
+        raise FileError(f"spectrum must be power law, groups, empirical or strata, the file has {kind}")
+    columns = [data[f"spectrum_{name}"].values for name in ("weight", "variance", "mean", "std")]
+    return Groups([(p, s, GaussianMixture([1.0], [m], [b])) for p, s, m, b in zip(*columns, strict=True)])
 
 
 def read_prior(data: xr.Dataset) -> Prior:
@@ -89,7 +133,9 @@ def read_problem(data: xr.Dataset) -> tuple[Task, Any]:
         first = min((axes.index(axis) for axis in stored.dims), default=len(axes))
         own = [stored.sizes.get(axis, 1) for axis in axes[first:]]
         values[name] = stored.values.reshape(own) if own else stored.item()
-    task = Task(values["delta"], values["sigma"], read_prior(data))
+    spectrum = read_spectrum(data)
+    own = spectrum is not None and spectrum.own_targets is not None
+    task = Task(values["delta"], values["sigma"], None if own else read_prior(data), spectrum)
     if flow:
         return task, SavedFlow(data.attrs["flow"], {name: values[name] for name in own_numbers})
     return task, read_network(data, values["alpha"], values["lam"])

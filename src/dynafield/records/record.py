@@ -119,7 +119,7 @@ class Record:
         """What the result shows of itself: name, value, meaning."""
         task = self.task
         problem = [
-            ("task", f"δ={show(task.delta, 6)} σ={show(task.sigma, 6)} {task.prior}", ""),
+            ("task", f"δ={show(task.delta, 6)} σ={show(task.sigma, 6)} {task.prior}{task.inputs}", ""),
             ("network", described(self.net), ""),
         ]
         fields = [

@@ -16,6 +16,7 @@ class Data(NamedTuple):
     y: Float[np.ndarray, " n"]
     w_star: Float[np.ndarray, " d"]
     sigma: float
+    variance: Float[np.ndarray, " d"]
 
 
 class Reduced(NamedTuple):

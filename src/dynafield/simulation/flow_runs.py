@@ -21,7 +21,7 @@ class FlowRuns(RunsRecord, FlowRecord):
     test_loss: Any = quantity("mean loss on fresh Gaussian data", over=CURVE, optional=True)
     test_error: Any = quantity("mean error on fresh Gaussian data", over=CURVE)
     overlap: Any = quantity(
-        "cosine between w and the teacher", over=("run", "channel", "time"), optional=True
+        "cosine between f and the teacher's", over=("run", "channel", "time"), optional=True
     )
-    norm: Any = quantity("root mean square of w", over=("run", "channel", "time"), optional=True)
+    norm: Any = quantity("root mean square of f", over=("run", "channel", "time"), optional=True)
     theta: Any = quantity("final θ", over=("run", "feature", "state"), optional=True)

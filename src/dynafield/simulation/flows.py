@@ -17,7 +17,7 @@ from dynafield.problem.trainers import DIVERGED, GradientFlow, ShortSteps, Steps
 from dynafield.problem.updates import Update
 from dynafield.simulation.inputs import InputLaw
 from dynafield.simulation.langevin import curvature_of_flow
-from dynafield.simulation.targets import Draw
+from dynafield.simulation.targets import Draw, Features
 
 __all__ = ["FlowPlan", "FlowSeen", "train_flow"]
 
@@ -51,6 +51,7 @@ class FlowSeen:
     norm: np.ndarray
     theta: np.ndarray
     w_star: np.ndarray
+    variance: np.ndarray
     stopped_at: np.ndarray
     curvature: float = 0.0
     """The largest met, where steps follow it."""
@@ -66,14 +67,14 @@ class Finite(NamedTuple):
 def train_flow(plan: FlowPlan, seed: int, run: int, report: Callable[[float], None]) -> FlowSeen:
     """One data set, and the flow trained on it."""
     flow, streams = plan.net, np.random.default_rng([seed, run]).spawn(6)
-    X = plan.law.draw(streams[0], plan.n, plan.d)
-    w_star = plan.draw(plan.task.prior, plan.d, streams[1])
+    features = plan.draw(plan.task, plan.d, streams[1])
+    X, w_star = features.scaled(plan.law.draw(streams[0], plan.n, plan.d)), features.w_star
     xi = float(plan.task.sigma) * streams[2].standard_normal(plan.n)
     own = flow.own.rows(streams[3].standard_normal((plan.n, flow.own.normals)))
     theta = flow.start.rows(streams[4].standard_normal((plan.d, flow.start.normals)), w_star)
     data = Finite(jnp.array(X), Datum(jnp.array(X @ w_star), jnp.array(xi), jnp.array(own)))
     fresh = fresh_normals(flow)
-    seen = blank(plan, w_star)
+    seen = blank(plan, features)
     begun: Any = jnp.array(theta, float)
     memory = Update.of(plan.trainer).begun(begun) if isinstance(plan.trainer, Steps) else ()
     state = Moving(begun, memory, jnp.zeros(()))
@@ -89,7 +90,7 @@ def train_flow(plan: FlowPlan, seed: int, run: int, report: Callable[[float], No
             return seen
         last = float(t)
         if k < len(plan.t):
-            take(plan, data, fresh, w_star, state.theta, float(t), k, seen)
+            take(plan, data, fresh, features, state.theta, float(t), k, seen)
         report(t / times[-1])
     seen.theta[...] = np.asarray(state.theta)
     return seen
@@ -103,13 +104,14 @@ class Moving(NamedTuple):
     failed: Any
 
 
-def blank(plan: FlowPlan, w_star: np.ndarray) -> FlowSeen:
+def blank(plan: FlowPlan, features: Features) -> FlowSeen:
     """Nothing seen yet."""
     times, flow = len(plan.t), plan.net
     channels = np.full((*flow.channels, times), np.nan)
     curves = {name: np.full(times, np.nan) for name in MEASURES}
     theta = np.full((plan.d, *flow.start.shape), np.nan)
-    return FlowSeen(curves, channels, channels.copy(), theta, w_star, np.array(np.nan))
+    nowhere = np.array(np.nan)
+    return FlowSeen(curves, channels, channels.copy(), theta, features.w_star, features.variance, nowhere)
 
 
 def force(flow: Model, data: Finite, theta: Any, t: Any, weight: Any = None) -> Any:
@@ -224,13 +226,14 @@ def fresh_normals(flow: Model) -> Float[np.ndarray, "m k"]:
 
 
 def take(
-    plan: FlowPlan, data: Finite, fresh: np.ndarray, w_star: np.ndarray, theta: Any, t: float, k: int,
+    plan: FlowPlan, data: Finite, fresh: np.ndarray, features: Features, theta: Any, t: float, k: int,
     seen: FlowSeen,
 ) -> None:  # fmt: skip
     """Everything that is kept at a time."""
     flow, c = plan.net, plan.net.outputs
     train, w = on_training_data(bare(flow), data, theta, t)
-    weights = np.asarray(w).reshape(plan.d, c)
+    scale = np.sqrt(features.variance)
+    w_star, weights = scale * features.w_star, scale[:, None] * np.asarray(w).reshape(plan.d, c)
     both = np.column_stack([w_star, weights])
     values, vectors = np.linalg.eigh(both.T @ both / plan.d)
     # f* by the first normal alone, so that f given f* needs no more of it

@@ -26,6 +26,7 @@ class Observables:
         self.data: Any = data
         self.reduced: Any = reduced
         self.lam, self.chosen, self.w_star = lam, coordinates, data.w_star
+        self.variance, self.scale = data.variance, np.sqrt(data.variance)
         n, d = data.X.shape
         rows = len(lam)
 
@@ -49,7 +50,7 @@ class Observables:
         total = np.sum(squares, axis=1)
         gap = w @ self.reduced.X.T - self.reduced.y
         self.train_error[row, which] = (np.einsum("tk,tk->t", gap, gap) + self.reduced.floor) / n
-        miss = w - self.w_star
+        miss = (w - self.w_star) * self.scale
         self.test_error[row, which] = np.einsum("td,td->t", miss, miss) / d + self.data.sigma**2
         self.loss[row, which] = 0.5 * self.train_error[row, which] + 0.5 * self.lam[row] / d * total
         self.norm[row, which] = np.sqrt(np.einsum("td,td->t", w, w) / d)

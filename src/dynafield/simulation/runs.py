@@ -29,6 +29,9 @@ class RunsRecord(TimedRecord):
     """Models of finite size trained on independent data sets."""
 
     w_star: Any = quantity("targets", over=("run", "feature"), swept=False, optional=True)
+    variance: Any = quantity(
+        "variances of the features", False, over=("run", "feature"), swept=False, optional=True
+    )
     run: Any = quantity("which of the runs asked for", False, over=("run",), swept=False)
     stopped_at: Any = quantity("time at which training failed, NaN where it did not", False, over=("run",))
     trainer: Trainer = GradientFlow()
@@ -53,8 +56,8 @@ class RunsRecord(TimedRecord):
     ) -> "RunsRecord":
         """Curves that another program has made, of one problem: over times, or over runs and times.
 
-        Errors are in the units of this library, mean squared residual and |w - w*|²/d + σ² of networks; `d`
-        is the dimension, if it is known. `more` are other curves of this kind of record by their names.
+        Errors are in the units of this library, mean squared residual and |Σ^½(w - w*)|²/d + σ² of networks;
+        `d` is the dimension, if it is known. `more` are other curves of this kind of record by their names.
         """
         trainer = as_trainer(trainer)
         check_training(task, net, trainer)
@@ -172,7 +175,7 @@ class Runs(RunsRecord):
     title: ClassVar[str] = "finite networks"
 
     train_error: Any = quantity("mean squared residual |Xw - y|²/n", over=CURVE)
-    test_error: Any = quantity("population error |w - w*|²/d + σ²", over=CURVE)
+    test_error: Any = quantity("population error |Σ^½(w - w*)|²/d + σ²", over=CURVE)
     loss: Any = quantity("train_error/2 + λ(|u|² + |v|²)/(2d)", over=CURVE, optional=True)
     norm: Any = quantity("root mean square of w", over=CURVE, optional=True)
     w: Any = quantity("final weights", over=("run", "feature"), optional=True)

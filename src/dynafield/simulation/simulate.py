@@ -225,10 +225,11 @@ def streams(seed: int, run: int) -> list[np.random.Generator]:
 def draw_data(plan: Plan, seed: int, run: int) -> Data:
     """Inputs, targets and labels of one run, each from its own stream of random numbers."""
     for_inputs, for_targets, for_noise, _ = streams(seed, run)
-    X = plan.law.draw(for_inputs, plan.n, plan.d)
-    w_star = plan.draw(plan.task.prior, plan.d, for_targets)
+    features = plan.draw(plan.task, plan.d, for_targets)
+    X, w_star = features.scaled(plan.law.draw(for_inputs, plan.n, plan.d)), features.w_star
     sigma = float(plan.task.sigma)
-    return Data(X, X @ w_star + sigma * for_noise.standard_normal(plan.n), w_star, sigma)
+    y = X @ w_star + sigma * for_noise.standard_normal(plan.n)
+    return Data(X, y, w_star, sigma, features.variance)
 
 
 def training_data(
@@ -264,6 +265,7 @@ def collect(plan: Plan, finished: dict[int, Observables], asked: int, seed: int)
         t=plan.t,
         run=np.array(order),
         w_star=np.stack([finished[run].w_star for run in order]),
+        variance=variances(plan, [finished[run].variance for run in order]),
         **{name: stacked(name) for name in (*curves, "coordinates", "residuals", "weights")},
         coordinate=plan.coordinates if len(plan.coordinates) else None,
         trainer=plan.trainer,
@@ -274,6 +276,11 @@ def collect(plan: Plan, finished: dict[int, Observables], asked: int, seed: int)
         seed=seed,
         asked=asked,
     )
+
+
+def variances(plan: Any, found: list[np.ndarray]) -> Any:
+    """Variances of the features of all runs; None where all are one."""
+    return None if plan.task.spectrum is None else np.stack(found)
 
 
 def collect_flow(plan: FlowPlan, finished: dict[int, FlowSeen], asked: int, seed: int) -> FlowRuns:
@@ -288,6 +295,7 @@ def collect_flow(plan: FlowPlan, finished: dict[int, FlowSeen], asked: int, seed
         run=np.array(order),
         **{name: np.stack([one.curves[name] for one in runs]) for name in MEASURES},
         **{name: np.stack([getattr(one, name) for one in runs]) for name in names},
+        variance=variances(plan, [one.variance for one in runs]),
         trainer=plan.trainer,
         inputs=plan.law.name,
         targets=plan.targets,

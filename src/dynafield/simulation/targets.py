@@ -1,47 +1,61 @@
-"""Targets of a finite network, drawn from the prior."""
+"""Features of a finite network: variances and targets, drawn from their joint law."""
 
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
 from dynafield.errors import InputError
 from dynafield.problem.checks import real_vector
-from dynafield.problem.priors import Prior
+from dynafield.problem.spectra import chosen
+from dynafield.problem.task import Task
 
-__all__ = ["Draw", "read_targets"]
-
-Draw = Callable[[Prior, int, np.random.Generator], Float[np.ndarray, " d"]]
+__all__ = ["Draw", "Features", "read_targets"]
 
 
-def proportions(prior: Prior, d: int, rng: np.random.Generator) -> Float[np.ndarray, " d"]:
-    """Each component of the prior in its exact share of d (to one entry), in random order.
+class Features(NamedTuple):
+    """Variances and targets of d features."""
 
-    Shares that are not whole are rounded by systematic sampling, without bias. Entries
-    within a Gaussian component are independent draws.
+    variance: Float[np.ndarray, " d"]
+    w_star: Float[np.ndarray, " d"]
+
+    def scaled(self, X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
+        """Independent inputs with these variances."""
+        return X * np.sqrt(self.variance)
+
+
+Draw = Callable[[Task, int, np.random.Generator], Features]
+
+
+def drawn(proportions: bool, task: Task, d: int, rng: np.random.Generator) -> Features:
+    """Each stratum in its exact share of d (to one entry), in random order, or independent draws.
+
+    Entries within a Gaussian component are independent draws.
     """
-    weight, mean, std = prior.components
-    ends = np.round(np.cumsum(weight / weight.sum()) * d, 9)
-    ends = np.floor(ends + rng.uniform(0.0, 1.0 - 1e-9)).astype(int)
-    counts = np.diff(np.concatenate([[0], ends]))
-    which = rng.permutation(np.repeat(np.arange(len(weight)), counts))
-    return mean[which] + std[which] * rng.standard_normal(d)
+    if task.spectrum is not None:
+        return Features(*task.spectrum.draw(task.prior, d, proportions, rng))
+    if not proportions:
+        return Features(np.ones(d), task.prior.sample(d, int(rng.integers(2**63))))
+    weight, mean, std = task.prior.components
+    which = chosen(weight, d, True, rng)
+    return Features(np.ones(d), mean[which] + std[which] * rng.standard_normal(d))
 
 
-def independent(prior: Prior, d: int, rng: np.random.Generator) -> Float[np.ndarray, " d"]:
-    """d independent draws."""
-    return prior.sample(d, int(rng.integers(2**63)))
+def given(vector: np.ndarray, task: Task, d: int, rng: np.random.Generator) -> Features:
+    """Targets that are given, with variances in their shares."""
+    variance = np.ones(d) if task.spectrum is None else task.spectrum.variances(d)
+    return Features(variance, np.array(vector))
 
 
 def read_targets(targets: Any, d: int) -> tuple[str, Draw]:
     """A name and a way to draw, from what the user gave."""
-    known = {"proportions": proportions, "iid": independent}
     if isinstance(targets, str):
-        if targets not in known:
+        if targets not in ("proportions", "iid"):
             raise InputError(f"targets must be 'proportions', 'iid' or a vector, got {targets!r}")
-        return targets, known[targets]
+        return targets, partial(drawn, targets == "proportions")
     vector = real_vector("targets", targets, np.isfinite, f"a vector of {d} finite numbers")
     if len(vector) != d:
         raise InputError(f"targets must have d = {d} entries, got {len(vector)}")
-    return "given", lambda prior, d, rng: np.array(vector)
+    return "given", partial(given, vector)

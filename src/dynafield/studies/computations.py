@@ -72,7 +72,7 @@ class Computation(abc.ABC):
 
     def group(self, point: Point) -> Any:
         """Points with the same value can be computed at once."""
-        return (point.prior, point.depth, point.M)
+        return (point.prior, point.spectrum, point.depth, point.M)
 
     def admit(self, point: Point) -> None:
         """InputError if a point cannot be computed at all."""

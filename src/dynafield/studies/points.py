@@ -7,7 +7,7 @@ import numpy as np
 
 from dynafield.problem.networks import DiagonalNetwork, Network, TruncatedDiagonalNetwork
 from dynafield.problem.task import Task
-from dynafield.problem.text import read_prior, read_trainer
+from dynafield.problem.text import read_task, read_trainer
 from dynafield.problem.trainers import Trainer
 
 __all__ = ["PARAMETERS", "Point", "together"]
@@ -16,6 +16,7 @@ PARAMETERS: dict[str, type] = {
     "delta": float,
     "sigma": float,
     "prior": str,
+    "spectrum": str,
     "alpha": float,
     "lam": float,
     "depth": int,
@@ -40,6 +41,7 @@ class Point(NamedTuple):
     step: float | None = None
     momentum: float | None = None
     batch_fraction: float | None = None
+    spectrum: str | None = None
 
     @property
     def trainer(self) -> Trainer:
@@ -60,6 +62,6 @@ def together(points: Sequence[Point]) -> tuple[Task, Network]:
         return values[0] if same else np.array(values)
 
     first = points[0]
-    task = Task(column("delta"), column("sigma"), read_prior(first.prior))
+    task = read_task(column("delta"), column("sigma"), first.prior, first.spectrum)
     scales = column("alpha"), column("lam"), first.depth
     return task, DiagonalNetwork(*scales) if first.M is None else TruncatedDiagonalNetwork(*scales, first.M)

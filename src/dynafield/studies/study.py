@@ -13,7 +13,7 @@ import numpy as np
 
 from dynafield.errors import InputError
 from dynafield.problem.checks import integer, one_real, real_vector
-from dynafield.problem.text import numbers, read_prior
+from dynafield.problem.text import numbers, read_prior, read_spectrum
 from dynafield.studies.computations import COMPUTATIONS, Computation
 from dynafield.studies.points import PARAMETERS, Point
 from dynafield.version import __version__
@@ -21,7 +21,7 @@ from dynafield.version import __version__
 __all__ = ["Axis", "Batch", "Study"]
 
 SECTIONS = {
-    "task": ("delta", "sigma", "prior"),
+    "task": ("delta", "sigma", "prior", "spectrum"),
     "network": ("alpha", "lam", "depth", "M"),
     "trainer": ("step", "momentum", "batch_fraction"),
 }
@@ -228,8 +228,8 @@ def one_value(where: str, value: Any, kind: type) -> Any:
     """One entry of the right kind."""
     if kind is str:
         if not isinstance(value, str):
-            raise InputError(f"{where} must be text such as bernoulli:0.1, got {value!r}")
-        read_prior(value)
+            raise InputError(f"{where} must be text such as bernoulli:0.1 or power:1.5, got {value!r}")
+        (read_spectrum if where.partition("[")[0].endswith("spectrum") else read_prior)(value)
         return value
     if kind is int:
         return integer(where, int(value) if isinstance(value, float) and value.is_integer() else value, 2)

@@ -12,36 +12,62 @@ from dynafield.errors import InputError
 from dynafield.problem.checks import concrete, derivative_order, same_shape
 from dynafield.problem.networks import DiagonalNetwork
 from dynafield.problem.observation import Mixture
-from dynafield.problem.priors import Components
+from dynafield.problem.spectra import FINENESS, JointLaw
 from dynafield.problem.task import Task
+from dynafield.problem.trainers import check_features
 from dynafield.theory.pair import Parameters
 
 __all__ = ["Batch", "flatten", "is_traced", "refine", "solve_rows", "unflatten"]
 
 
 class Batch(NamedTuple):
-    """Parameters flattened to rows, the prior as a mixture, the depth, the shape to return to."""
+    """Parameters flattened to rows, their task, the depth, the shape to return to."""
 
     p: Parameters
-    components: Components
+    task: Task
     depth: int
     shape: tuple[int, ...]
 
     @property
-    def mixture(self) -> Mixture:
-        """The prior as JAX arrays."""
-        return Mixture(*map(jnp.asarray, self.components))
+    def fineness(self) -> tuple[int, ...]:
+        """Numbers of strata for a continuous spectrum, to be tried in turn; one that means nothing else."""
+        spectrum = self.task.spectrum
+        return FINENESS if spectrum is not None and spectrum.continuous else FINENESS[:1]
+
+    def law(self, fineness: int | None = None) -> JointLaw:
+        """Strata of variances and targets; those without weight are dropped."""
+        law = self.task.law_at(self.fineness[0] if fineness is None else fineness)
+        if isinstance(law.weight, Tracer):
+            return law
+        kept = np.asarray(law.weight) > 0
+        return law if kept.all() else JointLaw(*(part[kept] for part in law))
+
+    def mixture(self, fineness: int | None = None) -> Mixture:
+        """The same as JAX arrays."""
+        return Mixture(*map(jnp.asarray, self.law(fineness)))
+
+    @property
+    def lowest(self) -> Any:
+        """The smallest variance; None where one of the strata has it."""
+        return None if len(self.fineness) == 1 else jnp.asarray(self.task.spectrum.lowest)  # type: ignore[union-attr]
+
+    @property
+    def silent(self) -> bool:
+        """Whether all targets are zero."""
+        weight, mean, std = self.task.prior.components
+        return not np.any((weight > 0) & ((mean != 0) | (std != 0)))
 
 
 def flatten(task: Any, net: Any) -> Batch:
-    """The problems of (task, net) as rows; components without weight are dropped."""
+    """The problems of (task, net) as rows."""
     if not (isinstance(task, Task) and isinstance(net, DiagonalNetwork)):
         raise InputError(
             "the first argument must be a Task and the second a DiagonalNetwork, "
             f"got {type(task).__name__} and {type(net).__name__}"
         )
+    check_features(task, net)
     given = dict(delta=task.delta, sigma=task.sigma, alpha=net.alpha, lam=net.lam)
-    for name, value in given.items():
+    for name, value in (given | spectrum_numbers(task)).items():
         if derivative_order(value) > 1:
             raise InputError(f"{name} must not be differentiated twice: derivatives are of first order")
     shape = same_shape(**given)
@@ -49,10 +75,13 @@ def flatten(task: Any, net: Any) -> Batch:
     for value in given.values():
         lib = jnp if isinstance(value, Tracer) else np
         rows.append(lib.broadcast_to(lib.asarray(value, float), shape).reshape(-1))
-    weight, mean, std = task.prior.components
-    kept = weight > 0
-    components = Components(*(a[kept] for a in (weight, mean, std)))
-    return Batch(Parameters(*rows), components, net.depth, shape)
+    return Batch(Parameters(*rows), task, net.depth, shape)
+
+
+def spectrum_numbers(task: Task) -> dict[str, Any]:
+    """Numbers of a spectrum that JAX may trace, by name."""
+    found = {} if task.spectrum is None else vars(task.spectrum)
+    return {name: value for name, value in found.items() if isinstance(value, Tracer)}
 
 
 def is_traced(tree: Any) -> bool:
@@ -95,20 +124,21 @@ def solve_rows(solve: Callable[[Any], Any], mask: Any, mapped: Any, safe: Any) -
 
 
 def refine(
-    solve: Callable[[int, Any], Any], counts: tuple[int, ...], good: Callable[[Any], Any], mapped: Any
+    solve: Callable[[Any, Any], Any], rules: tuple[Any, ...], good: Callable[[Any], Any], mapped: Any
 ) -> Any:
-    """`solve(count, rows)` with the first of `counts`; rows that are not `good` again with the next.
+    """`solve(rule, rows)` with the first of `rules`; rows that are not `good` again with the next.
 
-    Where values are traced there is nothing to look at, and the second count serves all.
+    Where values are traced there is nothing to look at, and the second rule serves all.
     """
     if is_traced(mapped):
-        return solve(counts[1], mapped)
-    result = solve(counts[0], mapped)
-    for count in counts[1:]:
-        index = np.flatnonzero(concrete(good(result)) == 0)
-        if len(index) == 0:
+        return solve(rules[min(1, len(rules) - 1)], mapped)
+    result = solve(rules[0], mapped)
+    for rule in rules[1:]:
+        known = concrete(good(result))
+        index = np.flatnonzero(known == 0)
+        if known is None or len(index) == 0:
             break
-        result = put(result, index, solve(count, jax.tree.map(lambda x, i=index: x[i], mapped)))
+        result = put(result, index, solve(rule, jax.tree.map(lambda x, i=index: x[i], mapped)))
     return result
 
 

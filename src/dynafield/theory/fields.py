@@ -1,7 +1,8 @@
 r"""The law of the fields at the start of training, and what grows out of them for small α.
 
 While w is still of order α^L every coordinate feels a constant field
-\(h = w^* - z(0)/\delta \sim w^* + N(0, (\rho^2 + \sigma^2)/\delta)\) [eq:search_field].
+\(h \sim s\,w^* + \sqrt s\,N(0, (\rho^2 + \sigma^2)/\delta)\), s the variance of its feature
+[eq:search_field].
 """
 
 import dataclasses
@@ -16,6 +17,7 @@ from dynafield.errors import InputError
 from dynafield.problem.checks import integer, one_real, real
 from dynafield.problem.networks import DiagonalNetwork
 from dynafield.problem.priors import Components
+from dynafield.problem.spectra import JointLaw
 from dynafield.problem.task import Task
 from dynafield.theory.closed_forms import Path, search, slowed, small_composite
 from dynafield.theory.law import Numbers
@@ -31,17 +33,17 @@ LEGENDRE = np.polynomial.legendre.leggauss(100)
 
 def field_law(task: Task, net: DiagonalNetwork) -> "FieldLaw":
     """The law of fields of one problem, given in plain numbers."""
-    noise = ((task.prior.second_moment + float(task.sigma) ** 2) / float(task.delta)) ** 0.5
-    parts = task.prior.components
-    there = parts.weight > 0
-    return FieldLaw(Components(*(part[there] for part in parts)), noise, net)
+    noise = ((task.signal + float(task.sigma) ** 2) / float(task.delta)) ** 0.5
+    parts = task.law
+    there = np.asarray(parts.weight) > 0
+    return FieldLaw(JointLaw(*(np.asarray(part, float)[there] for part in parts)), noise, net)
 
 
 @dataclasses.dataclass(frozen=True)
 class FieldLaw:
     """The law of (h, w*) for one problem."""
 
-    prior: Components
+    prior: JointLaw
     noise: float
     net: DiagonalNetwork
 
@@ -53,7 +55,9 @@ class FieldLaw:
     @property
     def fields(self) -> Components:
         """h as a mixture."""
-        return self.prior._replace(std=np.hypot(self.prior.std, self.noise))
+        weight, mean, std, variance = self.prior
+        width = np.hypot(variance * std, np.sqrt(variance) * self.noise)
+        return Components(weight, variance * mean, width)
 
     @property
     def threshold(self) -> float:
@@ -80,7 +84,11 @@ class FieldLaw:
         x, rule = LEGENDRE
         field = 0.5 * REACH * (1 + x)
         density = rule * np.exp(-0.5 * field**2)
-        return float(density @ self.above(field * self.noise, True) / np.sum(density))
+        share = self.share(False)
+        widths, which = np.unique(self.fields.std[share > 0], return_inverse=True)
+        shares = np.bincount(which, share[share > 0])
+        found = self.above(np.outer(widths, field), True)
+        return float(shares @ (found @ density) / np.sum(density))
 
     def level(self, share: float, true: bool | None = None) -> float:
         """The size of field that this share of the coordinates exceeds."""
@@ -164,22 +172,27 @@ class FieldLaw:
     def sample(self, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """n independent draws (h, w*)."""
         rng = np.random.default_rng(integer("seed", seed, 0))
-        weight, mean, std = self.prior
-        which = rng.choice(len(weight), size=integer("n", n, 1), p=weight)
+        weight, mean, std, variance = self.prior
+        which = rng.choice(len(weight), size=integer("n", n, 1), p=weight / np.sum(weight))
         target = mean[which] + std[which] * rng.standard_normal(n)
-        return target + self.noise * rng.standard_normal(n), target
+        s = variance[which]
+        return s * target + np.sqrt(s) * self.noise * rng.standard_normal(n), target
 
     def moments(self, path: Path, t: Float[np.ndarray, " t"]) -> tuple[np.ndarray, np.ndarray]:
-        """E[w²] and E[w w*] over time if the fields stay and w follows `path`."""
+        """E[s w²] and E[s w w*] over time if the fields stay and w follows `path`.
+
+        A feature of variance s follows the path of target h/s with decay λ/s, in time st.
+        """
         x = np.linspace(-REACH, REACH, NODES)
         rule = np.exp(-0.5 * x**2)
         rule /= np.sum(rule)
         square, overlap = np.zeros(len(t)), np.zeros(len(t))
-        for weight, mean, std in zip(*self.prior, strict=True):
-            width = np.hypot(std, self.noise)
-            w = path((mean + width * x)[:, None], self.net, t)
-            square += weight * rule @ w**2
-            overlap += weight * rule @ (w * (mean + std**2 / width * x)[:, None])
+        for weight, mean, std, s in zip(*self.prior, strict=True):
+            width = np.hypot(std, self.noise / np.sqrt(s))
+            net = DiagonalNetwork(self.net.alpha, self.net.lam / s, self.net.depth)
+            w = path((mean + width * x)[:, None], net, s * t)
+            square += weight * s * (rule @ w**2)
+            overlap += weight * s * (rule @ (w * (mean + std**2 / width * x)[:, None]))
         return square, overlap
 
     def path(self, target: np.ndarray, net: DiagonalNetwork, t: np.ndarray) -> np.ndarray:
@@ -191,5 +204,4 @@ class FieldLaw:
     def test_error(self, t: Float[np.ndarray, " t"], sigma: float) -> np.ndarray:
         """The test error while fields stay: in the search, and until the first jumps [eq:search_sol]."""
         square, overlap = self.moments(self.path, t)
-        power = np.sum(self.prior.weight * (self.prior.mean**2 + self.prior.std**2))
-        return square - 2 * overlap + power + sigma**2
+        return square - 2 * overlap + self.prior.signal + sigma**2

@@ -49,7 +49,7 @@ class FixedPoint(Record):
         second = {"regularized": self.threshold, "ridgeless": 0.0, "interpolating": self.R_w}[case]
         second = pick(np.broadcast_to(second, self.shape))
         mirror = MirrorMap(float(batch.p.alpha[row]), batch.depth)
-        return LimitLaw(case, batch.components, pick(self.tau), second, mirror)
+        return LimitLaw(case, batch.law(batch.fineness[-1]), pick(self.tau), second, mirror)
 
     def laws(self):
         """The laws of all problems, in order."""

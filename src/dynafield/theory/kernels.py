@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -20,11 +20,13 @@ from dynafield.theory.rate_equations import (
     above,
     below,
     drift_at_fixed_law,
+    missed,
     ridgeless_slopes,
     slopes_along,
 )
 
 __all__ = [
+    "Laws",
     "Point",
     "Speed",
     "in_chunks",
@@ -38,6 +40,16 @@ CHUNK = 64
 """Problems per compiled batch: one more only pads."""
 CELLS = 2**20
 """Nodes times components times problems held at once."""
+
+
+class Laws(NamedTuple):
+    """Strata of variances and targets; of a continuous spectrum also very few of them, to begin with, two
+    thirds of them, to see how good they are, and its smallest variance."""
+
+    mixture: Mixture
+    few: Mixture | None
+    fewer: Mixture | None
+    lowest: Float[Array, ""] | None
 
 
 class Point(NamedTuple):
@@ -62,68 +74,93 @@ class Speed(NamedTuple):
     slope_fixed_law: Float[Array, "*b"]
 
 
+def from_few(solved: Callable, laws: Laws) -> Any:
+    """`solved(mixture, start)` with all strata, begun from what very few of them give."""
+    fixed = jax.lax.stop_gradient(laws)
+    first = None if fixed.few is None else solved(fixed.few, None)
+    return solved(fixed.mixture, None if first is None else (first.point, first.found))
+
+
 @jax.jit
 @partial(jax.vmap, in_axes=(0, None))
-def regularized_points(p: Parameters, mixture: Mixture) -> Point:
+def regularized_points(p: Parameters, laws: Laws) -> Point:
     """Case (i) [eq:fix_case1]."""
-    fixed = jax.lax.stop_gradient(p)
-    solution = solve_pair(
-        partial(regularized.residuals, fixed, mixture),
-        partial(regularized.bounds, fixed, mixture),
-        noise_range(fixed, mixture),
-        lambda z: jnp.logaddexp(jnp.log(fixed.lam), z),
-    )
+    mixture, fixed = laws.mixture, jax.lax.stop_gradient(p)
+
+    def solved(still, begin):
+        return solve_pair(
+            partial(regularized.residuals, fixed, still),
+            partial(regularized.bounds, fixed, still),
+            noise_range(fixed, still),
+            lambda z: jnp.logaddexp(jnp.log(fixed.lam), z),
+            begin,
+        )
+
+    solution = from_few(solved, laws)
     z, r, _ = follow(lambda z, r: (regularized.residuals(p, mixture, z, r), None), solution)
     tau, theta = jnp.exp(z), jnp.exp(r)
     c_w, none = soft_threshold_error(mixture, tau, theta), jnp.zeros_like(tau)
     chi_w = regularized.susceptibility(p, mixture, tau, theta)
-    return Point(tau, theta, c_w, chi_w, solution.found, none, none, none)
+    error = none if laws.fewer is None else missed(regularized.residuals(p, laws.fewer, z, r))
+    return Point(tau, theta, c_w, chi_w, solution.found, error, none, none)
 
 
 @partial(jax.jit, static_argnames=("depth", "count"))
 @partial(jax.vmap, in_axes=(0, None, None, None))
-def interpolating_points(p: Parameters, mixture: Mixture, depth: int, count: int) -> Point:
+def interpolating_points(p: Parameters, laws: Laws, depth: int, count: int) -> Point:
     r"""Case (iii) at any depth [eq:fix_case3].
 
     \(C_w = \delta\tau^2 - \sigma^2\): interpolation costs \(C_w \geq \delta^2\tau^2\), so
     this loses a factor 1/δ of precision and no more.
     """
 
-    def residuals(p, z, r):
+    def residuals(p, mixture, z, r):
         a = mirror_averages(MirrorMap(p.alpha, depth), mixture, count, z, r)
         return interpolating.residuals(p, a, z), a.error
 
     fixed = jax.lax.stop_gradient(p)
-    solution = solve_pair(
-        lambda z, r: residuals(fixed, z, r)[0],
-        partial(interpolating.bounds, fixed, mixture, depth),
-        noise_range(fixed, mixture),
-        partial(interpolating.start, fixed, depth),
-    )
+
+    def solved(still, begin):
+        return solve_pair(
+            lambda z, r: residuals(fixed, still, z, r)[0],
+            partial(interpolating.bounds, fixed, still, depth),
+            noise_range(fixed, still),
+            partial(interpolating.start, fixed, still, depth),
+            begin,
+        )
+
+    solution = from_few(solved, laws)
 
     def moved(alpha):
-        z, r, error = follow(partial(residuals, p._replace(alpha=alpha)), solution)
+        z, r, error = follow(partial(residuals, p._replace(alpha=alpha), laws.mixture), solution)
         return (jnp.exp(z), jnp.exp(r)), error
 
     one = jnp.ones_like(p.alpha)
     (tau, response), drift, error = jax.jvp(moved, (p.alpha,), (one,), has_aux=True)
     c_w = p.delta * tau**2 - p.sigma**2
+    if laws.fewer is not None:
+        at = (jnp.log(tau), jnp.log(response))
+        error = jnp.maximum(error, missed(residuals(p, laws.fewer, *at)[0]))
     return Point(tau, response, c_w, jnp.full_like(tau, jnp.inf), solution.found, error, *drift)
 
 
 @partial(jax.jit, static_argnames=("depth", "count"))
 @partial(jax.vmap, in_axes=(0, None, 0, None, None))
-def rates_below(p: Parameters, mixture: Mixture, point: Point, depth: int, count: int) -> Speed:
+def rates_below(p: Parameters, laws: Laws, point: Point, depth: int, count: int) -> Speed:
     """γ for δ < 1, from the solved fixed point."""
 
+    def along(mixture, alpha, tau, response):
+        return slopes_along(MirrorMap(alpha, depth), response, mixture, tau, count)
+
     def moved(alpha, tau, response):
-        slopes = slopes_along(MirrorMap(alpha, depth), response, mixture, tau, count)
-        rate, hits = below(p.delta, slopes)
+        slopes = along(laws.mixture, alpha, tau, response)
+        fewer = None if laws.fewer is None else along(laws.fewer, alpha, tau, response)
+        rate, hits = below(p.delta, slopes, fewer)
         return (rate.gamma, hits), (rate, slopes)
 
     at = (p.alpha, point.tau, point.second)
-    along = (jnp.ones_like(p.alpha), point.tau_drift, point.second_drift)
-    _, (total, hits_drift), (rate, slopes) = jax.jvp(moved, at, along, has_aux=True)
+    drifts = (jnp.ones_like(p.alpha), point.tau_drift, point.second_drift)
+    _, (total, hits_drift), (rate, slopes) = jax.jvp(moved, at, drifts, has_aux=True)
     drift = drift_at_fixed_law(MirrorMap(p.alpha, depth), slopes, rate)
     fixed_law = rate.u / p.delta * jnp.sum(slopes.weight * drift)
     return Speed(with_slope_errors(rate, slopes.weight, [hits_drift, drift]), total, fixed_law)
@@ -131,13 +168,18 @@ def rates_below(p: Parameters, mixture: Mixture, point: Point, depth: int, count
 
 @partial(jax.jit, static_argnames=("depth", "count"))
 @partial(jax.vmap, in_axes=(0, None, None, None))
-def rates_above(p: Parameters, mixture: Mixture, depth: int, count: int) -> Speed:
-    """γ for δ > 1: w = w* + τG, τ² = σ²/(δ-1), whose law does not depend on α."""
+def rates_above(p: Parameters, laws: Laws, depth: int, count: int) -> Speed:
+    r"""γ for δ > 1: \(w = w^* + \tau G/\sqrt s\), τ² = σ²/(δ-1), whose law does not depend on α."""
     tau = p.sigma / jnp.sqrt(p.delta - 1)
 
     def moved(alpha):
         mirror = MirrorMap(alpha, depth)
-        rate, weight, pull = above(p.delta, lambda x: ridgeless_slopes(mirror, mixture, tau, count, x))
+
+        def law(mixture, x):
+            return ridgeless_slopes(mirror, mixture, tau, count, x, laws.lowest)
+
+        fewer = None if laws.fewer is None else partial(law, laws.fewer)
+        rate, weight, pull = above(p.delta, partial(law, laws.mixture), fewer)
         return (rate.gamma, pull), (rate, weight)
 
     one = jnp.ones_like(p.alpha)

@@ -1,7 +1,9 @@
 r"""The lazy phase: for large α the network is linear, and its learning curve is explicit.
 
 At depth L the slope is \(\kappa = \alpha^{2L-2}\) and time is \(\bar t = \kappa t\); weight decay is
-not yet felt. All four kernels are averages over the Marchenko–Pastur law [eq:lazy_sol].
+not yet felt. All four kernels are averages over the Marchenko–Pastur law [eq:lazy_sol], which keep their
+digits however small a training error is; where variances differ, they follow from Silverstein's equation, to
+1e-12 of the error at t = 0 [eq:lazy_s].
 """
 
 import dataclasses
@@ -14,8 +16,10 @@ from dynafield.errors import InputError
 from dynafield.numerics.spectra import MarchenkoPastur
 from dynafield.problem.checks import one_real, real_vector
 from dynafield.problem.networks import DiagonalNetwork, Network
+from dynafield.problem.spectra import FINENESS
 from dynafield.problem.task import Task
 from dynafield.records.timed import TwoTimeRecord
+from dynafield.theory.silverstein import Limit, errors_over_time, kernels_over_time, limit
 
 __all__ = ["LazyCurves", "lazy_curves", "lazy_errors", "lazy_limit", "lazy_size"]
 
@@ -45,7 +49,10 @@ def lazy_curves(task: Task, net: Network, t: Any) -> LazyCurves:
     alpha = one_real("alpha", net.alpha, lambda x: x > 0, "one number > 0")
     times = np.array(real_vector("t", np.atleast_1d(t), lambda x: x >= 0, "times ≥ 0"))
     slope = alpha ** (2 * net.depth - 2)
-    kernels = lazy_kernels(delta, sigma**2, task.prior.second_moment, slope * times)
+    if task.spectrum is None:
+        kernels = lazy_kernels(delta, sigma**2, task.signal, slope * times)
+    else:
+        kernels = kernels_over_time(task.law_at(FINENESS[-1]), delta, sigma**2, slope * times)
     C_w, C_f, R_w, R_f = kernels
     return LazyCurves(
         task,
@@ -64,7 +71,10 @@ def lazy_errors(
     task: Task, net: DiagonalNetwork, t: Float[np.ndarray, " k"]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Training and test error alone, of one problem, at any number of times."""
-    delta, noise, power = float(task.delta), float(task.sigma) ** 2, task.prior.second_moment
+    delta, noise, power = float(task.delta), float(task.sigma) ** 2, task.signal
+    if task.spectrum is not None:
+        slope = float(net.alpha) ** (2 * net.depth - 2)
+        return errors_over_time(task.law_at(FINENESS[-1]), delta, noise, slope * t)
     law = MarchenkoPastur(delta)
     x, weight = law.nodes()
     decay = np.exp(-(net.alpha ** (2 * net.depth - 2)) * t[:, None] * x)
@@ -75,20 +85,20 @@ def lazy_errors(
 
 def lazy_size(task: Task) -> float:
     """The root mean square of w at the end of the lazy phase; infinite at δ = 1 with noise."""
-    fitted = task.prior.second_moment * min(1.0, float(task.delta))
-    error = lazy_limit(task) - task.prior.second_moment * max(0.0, 1 - float(task.delta))
-    return float(np.sqrt(fitted + error - float(task.sigma) ** 2))
+    return float(np.sqrt(limit_of(task).square))
 
 
 def lazy_limit(task: Task) -> float:
-    r"""\(\rho^2(1-\delta)_+ + \sigma^2/(1 - \min(\delta, 1/\delta))\), the test error at its end.
+    r"""The test error at its end, of one problem; infinite at δ = 1 with noise.
 
-    Of one problem; infinite at δ = 1 with noise.
+    \(\rho^2(1-\delta)_+ + \sigma^2/(1 - \min(\delta, 1/\delta))\) where all variances are one.
     """
-    delta, noise = float(task.delta), float(task.sigma) ** 2
-    gap = 1 - min(delta, 1 / delta)
-    inflated = noise / gap if gap > 0 else np.inf if noise > 0 else 0.0
-    return task.prior.second_moment * max(0.0, 1 - delta) + inflated
+    return limit_of(task).test_error
+
+
+def limit_of(task: Task) -> Limit:
+    """The end of the lazy phase of one problem."""
+    return limit(task.law_at(FINENESS[-1]), float(task.delta), float(task.sigma) ** 2)
 
 
 def lazy_kernels(

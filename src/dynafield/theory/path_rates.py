@@ -17,8 +17,8 @@ class PathRates:
     A coordinate that ends at zero decays with rate \(\lambda - |g|\); an active one relaxes
     locally with rate \(|w|/(1+\chi_w)\), following a noise whose own decay is
     subexponential. In terms of the observation y both are
-    \(\big||y| - \theta\big| / (1+\chi_w)\) [eq:path_rates]: arbitrarily slow coordinates
-    exist, so no average decays exponentially.
+    \(\big|s|y| - \theta\big| / (1+\chi_w)\), s the variance of the feature [eq:path_rates]: arbitrarily
+    slow coordinates exist, so no average decays exponentially.
     """
 
     law: LimitLaw
@@ -30,10 +30,11 @@ class PathRates:
         return self.law.mass_at_zero
 
     def edges(self, rate: Float[ArrayLike, "..."]) -> tuple[Numbers, Numbers, Numbers]:
-        """|y| at which an active, and a zero, coordinate has this rate; and whether the latter exists."""
-        shift = np.asarray(rate, float) * (1 + self.chi_w)
-        theta = self.law.second
-        return theta + shift, np.maximum(theta - shift, 0.0), shift <= theta
+        """|y| at which an active, and a zero, coordinate has this rate, by strata; and whether the latter
+        exists."""
+        shift = np.asarray(rate, float)[..., None] * (1 + self.chi_w)
+        theta, variance = self.law.second, self.law.mixture.variance
+        return (theta + shift) / variance, np.maximum(theta - shift, 0.0) / variance, shift[..., 0] <= theta
 
     def cdf(self, rate: Float[ArrayLike, "..."]) -> Numbers:
         """The fraction of coordinates no faster than `rate`."""
@@ -48,9 +49,10 @@ class PathRates:
         """Density of the rates; those of coordinates at zero end at λ."""
         rate = np.asarray(rate, float)
         outer, inner, partial = self.edges(np.maximum(rate, 0.0))
-        at = self.law.observed_density
-        both = at(outer) + at(-outer) + np.where(partial, at(inner) + at(-inner), 0.0)
-        return np.where(rate < 0, 0.0, (1 + self.chi_w) * both)
+        at, stretch = self.law.observed_density, (1 + self.chi_w) / self.law.mixture.variance
+        both = at(outer, stretch) + at(-outer, stretch)
+        both += np.where(partial, at(inner, stretch) + at(-inner, stretch), 0.0)
+        return np.where(rate < 0, 0.0, both)
 
     def sample(self, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """n draws: the rate, and whether the coordinate ends at zero."""
@@ -58,4 +60,5 @@ class PathRates:
         rng = np.random.default_rng(seed)
         which = rng.choice(len(law.mixture.weight), size=n, p=law.mixture.weight)
         y = law.mixture.mean[which] + law.width[which] * rng.standard_normal(n)
-        return np.abs(np.abs(y) - law.second) / (1 + self.chi_w), np.abs(y) <= law.second
+        pull = law.mixture.variance[which] * np.abs(y)
+        return np.abs(pull - law.second) / (1 + self.chi_w), pull <= law.second

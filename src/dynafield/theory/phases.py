@@ -19,6 +19,7 @@ from dynafield.problem.model import Model
 from dynafield.problem.models import NetworkFlow
 from dynafield.problem.networks import DiagonalNetwork, Network
 from dynafield.problem.task import Task
+from dynafield.problem.trainers import check_features
 from dynafield.theory.fields import FieldLaw, field_law
 from dynafield.theory.lazy import lazy_errors, lazy_size
 
@@ -106,7 +107,7 @@ class Phases:
 
     def __repr__(self) -> str:
         net = self.net if isinstance(self.net, Network) else self.net.name
-        told = f"δ={self.task.delta:g} σ={self.task.sigma:g} {self.task.prior}, {net}"
+        told = f"δ={self.task.delta:g} σ={self.task.sigma:g} {self.task.prior}{self.task.inputs}, {net}"
         lines = [f"Phases: {self.regime}, {told}"]
         for s in self.stages:
             lines.append(f"  {s.name:<10} {s.start:>10.4g} to {s.end:<10.4g} {s.formula}  [{s.label}]")
@@ -122,7 +123,7 @@ def one_task(task: Any) -> Task:
         raise InputError(f"task must be a Task, or the Curves of a solved one, got {type(task).__name__}")
     delta = one_real("delta", task.delta, lambda x: x > 0, "one number > 0")
     sigma = one_real("sigma", task.sigma, lambda x: x >= 0, "one number ≥ 0")
-    return Task(delta, sigma, task.prior)
+    return task.at(delta, sigma)
 
 
 def single(task: Any, net: Any) -> tuple[Task, DiagonalNetwork]:
@@ -130,9 +131,10 @@ def single(task: Any, net: Any) -> tuple[Task, DiagonalNetwork]:
     task = one_task(task)
     if not isinstance(net, DiagonalNetwork):
         raise InputError(f"net must be a DiagonalNetwork, got {type(net).__name__}")
+    check_features(task, net)
     alpha = one_real("alpha", net.alpha, lambda x: x > 0, "one number > 0")
     lam = one_real("lam", net.lam, lambda x: x >= 0, "one number ≥ 0")
-    if task.prior.second_moment + task.sigma == 0:
+    if task.signal + task.sigma == 0:
         raise InputError("task must have targets or noise: with ρ² + σ² = 0 nothing is learnt")
     return task, DiagonalNetwork(alpha, lam, net.depth)
 
@@ -157,12 +159,14 @@ def predicted(task: Any, net: Any) -> Phases:
 
 
 def target_size(task: Task) -> float:
-    r"""\((E[w^{*4}]/E[w^{*2}])^{1/2}\), the size of the entries that carry the signal, or of noise alone."""
-    weight, m, s = task.prior.components
-    power = task.prior.second_moment
+    r"""\((E[s\,w^{*4}]/E[s\,w^{*2}])^{1/2}\), s the variance of the feature: the size of the entries that
+    carry the signal, or of noise alone."""
+    weight, m, b, variance = task.law
+    power = task.signal
     if power == 0:
-        return float(task.sigma / np.sqrt(task.delta))
-    return float(np.sqrt(np.sum(weight * (m**4 + 6 * m**2 * s**2 + 3 * s**4)) / power))
+        return float(task.sigma / np.sqrt(task.delta * np.sum(weight * variance)))
+    fourth = m**4 + 6 * m**2 * b**2 + 3 * b**4
+    return float(np.sqrt(np.sum(weight * variance * fourth) / power))
 
 
 def crossover(task: Task, net: Any, why: str, label: str = "eq:dmft_dln") -> Phases:
@@ -208,7 +212,7 @@ def large_stages(task: Task, net: DiagonalNetwork, size: float, scale: float) ->
 def fitting_time(task: Task, net: DiagonalNetwork) -> float:
     """When the lazy training error has lost all but FITTED of what it can lose."""
     unit = DiagonalNetwork(1.0, depth=net.depth)
-    first = task.prior.second_moment + task.sigma**2
+    first = task.signal + task.sigma**2
     limit = max(0.0, 1 - 1 / task.delta) * task.sigma**2
     low, high = 1e-8, 1e12
     for _ in range(100):
@@ -232,7 +236,7 @@ def small_stages(task: Task, net: DiagonalNetwork, ratio: float) -> Phases:
     """Search, descent, rich."""
     law = field_law(task, net)
     growth = "exp(-λLt/2) h(field × time felt); depth 2: α² exp(-λt) sinh((w* - z(0)/δ) t)"
-    found = finding_time(law, task.prior.second_moment + task.sigma**2)
+    found = finding_time(law, task.signal + task.sigma**2)
     searching = Stage(
         "search", 0.0, found, growth, "eq:search_sol", ratio, "scale of linear motion / size of the targets"
     )

@@ -9,9 +9,8 @@ import numpy as np
 
 from dynafield.errors import InputError, SolveError
 from dynafield.problem.checks import concrete
-from dynafield.problem.priors import Components
 from dynafield.theory.batch import Batch, refine, solve_rows
-from dynafield.theory.kernels import Point, in_chunks, interpolating_points, regularized_points
+from dynafield.theory.kernels import Laws, Point, in_chunks, interpolating_points, regularized_points
 from dynafield.theory.pair import Parameters
 
 __all__ = ["ACCURACY", "CASES", "COUNTS", "TARGET", "Points", "admit", "check", "harmless", "solve_points"]
@@ -22,7 +21,38 @@ ACCURACY = 1e-10
 """Estimated relative error of the averages above which a result is refused."""
 COUNTS = (64, 256, 1024, 4096)
 """Nodes per component, tried in turn."""
+FEW = 4
+"""Strata to begin with."""
 CASES = ("regularized", "ridgeless", "interpolating")
+
+
+class Rule(NamedTuple):
+    """Nodes per stratum, and strata per component of a continuous spectrum."""
+
+    nodes: int
+    fineness: int
+
+
+def ladder(batch: Batch, counts: tuple[int, ...]) -> tuple[Rule, ...]:
+    """Rules to try in turn: more nodes, and more strata where there is a choice."""
+    levels = batch.fineness
+    if len(levels) == 1:
+        return tuple(Rule(count, levels[0]) for count in counts)
+    first = tuple(Rule(counts[0], fineness) for fineness in levels[: len(levels) - len(counts) + 1])
+    return first + tuple(map(Rule, counts[1:], levels[-len(counts) + 1 :] if len(counts) > 1 else ()))
+
+
+def laws(batch: Batch, fineness: int) -> Laws:
+    """Strata of this fineness, with fewer ones where they stand for a continuous spectrum."""
+    if len(batch.fineness) == 1:
+        return Laws(batch.mixture(fineness), None, None, None)
+    few, fewer = (batch.mixture(count) for count in (FEW, 2 * fineness // 3))
+    return Laws(batch.mixture(fineness), few, fewer, batch.lowest)
+
+
+def cells(batch: Batch, rule: Rule) -> int:
+    """Numbers that one problem takes."""
+    return rule.nodes * len(batch.law(rule.fineness).weight)
 
 
 class Points(NamedTuple):
@@ -61,9 +91,9 @@ def harmless(delta: float = 0.5, lam: float = 0.0) -> Parameters:
     return Parameters(*map(jnp.asarray, (delta, 1.0, 1.0, lam)))
 
 
-def with_silence(solve, p: Parameters, silence: Point, components: Components) -> Point:
-    """`solve(p)`, but the exact answer `silence` where there is neither signal nor noise."""
-    if np.any(components.mean != 0) or np.any(components.std != 0):
+def with_silence(solve, p: Parameters, silence: Point, quiet: bool) -> Point:
+    """`solve(p)`, but the exact answer `silence` where there is neither signal (`quiet`) nor noise."""
+    if not quiet:
         return solve(p)
     silent = p.sigma == 0
     point = solve(p._replace(sigma=jnp.where(silent, 1.0, p.sigma)))
@@ -74,9 +104,15 @@ def solve_regularized(batch: Batch, p: Parameters) -> Point:
     """Case (i)."""
     zero = jnp.zeros(len(p.delta))
     silence = Point(zero, p.lam, zero, zero, zero == 0, zero, zero, zero)
-    cells = 64 * len(batch.components.weight)
+
+    def at(rule: Rule, p: Parameters) -> Point:
+        return in_chunks(regularized_points, (p,), (laws(batch, rule.fineness),), cells(batch, rule))
+
     return with_silence(
-        lambda p: in_chunks(regularized_points, (p,), (batch.mixture,), cells), p, silence, batch.components
+        partial(refine, at, ladder(batch, (64,)), is_fine),
+        p,
+        silence,
+        batch.silent,
     )
 
 
@@ -88,16 +124,21 @@ def solve_interpolating(batch: Batch, p: Parameters) -> Point:
         zero, ridge, zero, zero + jnp.inf, zero == 0, zero, zero, (2 * batch.depth - 2) * ridge / p.alpha
     )
 
-    def at(count, p):
-        cells = count * len(batch.components.weight)
-        return in_chunks(interpolating_points, (p,), (batch.mixture, batch.depth, count), cells)
+    def at(rule: Rule, p: Parameters) -> Point:
+        shared = (laws(batch, rule.fineness), batch.depth, rule.nodes)
+        return in_chunks(interpolating_points, (p,), shared, cells(batch, rule))
 
     return with_silence(
-        partial(refine, at, COUNTS, lambda point: point.found & (point.error < TARGET)),
+        partial(refine, at, ladder(batch, COUNTS), is_fine),
         p,
         silence,
-        batch.components,
+        batch.silent,
     )
+
+
+def is_fine(point: Point) -> Any:
+    """Rows that need no more nodes."""
+    return point.found & (point.error < TARGET)
 
 
 def solve_points(batch: Batch) -> Points:

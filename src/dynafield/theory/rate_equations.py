@@ -1,5 +1,6 @@
 r"""The rate γ for λ = 0 from the law of the slopes κ [eq:convergence_rate_eqn].
 
+Features of variance s count with sκ in place of κ, and κ stands for that throughout [eq:rate_s].
 \(B(u) = E[(\kappa/(u+\kappa))^2] = \delta\), \(A = E[\kappa/(u+\kappa)]\),
 \(\gamma = (A - \delta)u/\delta\). The last is stationary in u exactly where the first
 holds, so γ needs no derivative of u, and its derivatives are those of A at fixed u.
@@ -16,7 +17,7 @@ from jaxtyping import Array, Bool, Float
 from dynafield.numerics.averages import REACH, quadrature_error
 from dynafield.numerics.roots import bracketed_newton
 from dynafield.problem.mirror import MirrorMap
-from dynafield.problem.observation import Mixture, nodes_along
+from dynafield.problem.observation import Mixture, nodes_along, widths
 
 __all__ = [
     "PINCHED",
@@ -26,6 +27,7 @@ __all__ = [
     "below",
     "ridgeless_slopes",
     "drift_at_fixed_law",
+    "missed",
     "slopes_along",
 ]
 
@@ -39,7 +41,7 @@ FAR = 12.0
 class Slopes(NamedTuple):
     r"""The law of κ on nodes: probability, coordinate, \(\log(\kappa/\kappa_0)\); and \(\log\kappa_0\).
 
-    κ₀ is the slope at w = 0, or ess inf κ where w = 0 is out of reach. Only ratios of
+    κ₀ is the slope at w = 0 and s = 1, or ess inf κ where that is needed. Only ratios of
     slopes enter the equations, so logarithms serve all scales and depths.
     """
 
@@ -71,7 +73,8 @@ def slopes_along(
     """κ on the nodes of the limit law."""
     nodes = nodes_along(mirror, response, mixture, tau, count, core, reach)
     weight = mixture.weight[:, None] * nodes.weight
-    return Slopes(weight, nodes.s, mirror.log_slope_ratio(nodes.s), mirror.log_slope(jnp.zeros(())))
+    ratio = mirror.log_slope_ratio(nodes.s) + jnp.log(mixture.variance)[:, None]
+    return Slopes(weight, nodes.s, ratio, mirror.log_slope(jnp.zeros(())))
 
 
 def drift_at_fixed_law(mirror: MirrorMap, slopes: Slopes, rate: Rate) -> Float[Array, "*n"]:
@@ -89,16 +92,25 @@ def drift_at_fixed_law(mirror: MirrorMap, slopes: Slopes, rate: Rate) -> Float[A
     return jax.nn.sigmoid(lead) * jax.nn.sigmoid(-lead) * drift
 
 
+def missed(gap: Float[Array, "*r"]) -> Float[Array, ""]:
+    """The error of strata by what two thirds of them leave of the equations: it falls exponentially with
+    their number, so that the error of all is this to the power 3/2."""
+    return jnp.max(jnp.abs(stop_gradient(gap))) ** 1.5
+
+
 def follow_root(closure, x: Float[Array, ""], value: Float[Array, ""]) -> Float[Array, ""]:
     """x with its derivative along `closure` = 0; `value` is the closure at x, with live parameters."""
     slope = closure(x, None)[1]
     return x - (value - stop_gradient(value)) / slope
 
 
-def below(delta: Float[Array, ""], slopes: Slopes) -> tuple[Rate, Float[Array, "*n"]]:
+def below(
+    delta: Float[Array, ""], slopes: Slopes, fewer: Slopes | None = None
+) -> tuple[Rate, Float[Array, "*n"]]:
     """δ < 1: u > 0, bracketed by the extreme slopes; γ by the form whose terms are positive.
 
-    Also returns κ/(u+κ) on the nodes at fixed u, whose derivative makes that of γ.
+    Also returns κ/(u+κ) on the nodes at fixed u, whose derivative makes that of γ. `fewer` is the same law
+    with two thirds of its strata, to see how good they are.
     """
     fixed, d = stop_gradient((slopes, delta))
 
@@ -124,6 +136,8 @@ def below(delta: Float[Array, ""], slopes: Slopes) -> tuple[Rate, Float[Array, "
     moving = (jnp.sum(slopes.weight * at_fixed_u) / delta - 1) * jnp.exp(log_u)
     value = jnp.exp(log_u) / d * jnp.sum(fixed.weight * hit * miss)
     error = quadrature_error(fixed.weight, [hit**2, hit * miss])
+    if fewer is not None:
+        error = jnp.maximum(error, missed(logit(stop_gradient(fewer), d, x)[0]))
     x = follow_root(closure, x, logit(slopes, delta, x)[0])
     u, a = jnp.exp(slopes.log_scale + x), jnp.sum(slopes.weight * parts(slopes, x)[0])
     return Rate(value + (moving - stop_gradient(moving)), u, a, found, error), at_fixed_u
@@ -141,27 +155,31 @@ def ridgeless_slopes(
     tau: Float[Array, ""],
     count: int,
     x: Float[Array, ""],
+    least_variance: Float[Array, ""] | None = None,
 ) -> Slopes:
-    """The law of κ for w = w* + τG, resolved around its smallest value.
+    r"""The law of κ for \(w = w^* + \tau G/\sqrt s\), resolved around its smallest value.
 
-    A component of positive width reaches w = 0; point masses without noise may not.
+    A stratum of positive width reaches w = 0; point masses without noise may not. A continuous spectrum goes
+    on to `least_variance`, below those of its strata.
     """
     zero = jnp.zeros(())
     slopes = slopes_along(mirror, zero, mixture, tau, count, spacing(mirror, x), FAR)
-    sharp = jnp.all(jnp.hypot(mixture.std, tau) == 0)
-    lowest = jnp.where(sharp, jnp.min(slopes.log_ratio), 0.0)
+    size, wide = jnp.log(mixture.variance), widths(mixture, tau) > 0
+    lowest = jnp.min(jnp.where(wide, size, jnp.min(slopes.log_ratio, axis=1)))
+    if least_variance is not None:
+        lowest = lowest + jnp.log(least_variance) - jnp.min(size)
     return slopes._replace(log_ratio=slopes.log_ratio - lowest, log_scale=slopes.log_scale + lowest)
 
 
 def above(
-    delta: Float[Array, ""], law: Callable[[Array], Slopes]
+    delta: Float[Array, ""], law: Callable[[Array], Slopes], fewer: Callable[[Array], Slopes] | None = None
 ) -> tuple[Rate, Float[Array, "*n"], Float[Array, "*n"]]:
     r"""δ > 1: the largest root, \(u = -v\), \(v = (1-\varepsilon)\,\mathrm{ess\,inf}\,\kappa\).
 
     `law(x)` gives the slopes resolved for \(x = \log\frac{1-\varepsilon}{\varepsilon}\), in
     units of ess inf κ. Where hardly any mass lies near the smallest slope, ε is below
     double precision: u is pinched there, and \(\gamma = (1 - A/\delta)\,\mathrm{ess\,inf}\,\kappa\).
-    Also returns the nodes' weights and v/(κ-v) on them at fixed ε.
+    Also returns the nodes' weights and v/(κ-v) on them at fixed ε. `fewer` is the same law with fewer strata.
     """
     d = stop_gradient(delta)
 
@@ -189,6 +207,9 @@ def above(
     lowest, v = jnp.exp(slopes.log_scale), jax.nn.sigmoid(x)
     gamma = lowest * v * ((delta - 1) - jnp.sum(slopes.weight * pull)) / delta
     error = quadrature_error(slopes.weight, [pull, hit ** (2.0 * free)])
+    if fewer is not None:
+        gap = jnp.where(free, rise(fewer(x), delta, x)[0], 0.0)
+        error = jnp.maximum(error, missed(gap))
     x = jnp.where(free, follow_root(closure, x, rise(slopes, delta, x)[0]), x)
     u, a = -lowest * jax.nn.sigmoid(x), 1 + jnp.sum(slopes.weight * terms(x, slopes)[0])
     return Rate(gamma, u, a, found, stop_gradient(error)), slopes.weight, pull

@@ -1,7 +1,7 @@
 r"""Case (i), λ > 0: soft thresholding [eq:fix_case1].
 
-With \(y = w^* + \tau G\), \(w = \mathrm{ST}(y; \theta)\), \(\theta = (1+\chi_w)\lambda\);
-for a mixture prior every expectation is in closed form.
+With \(y = w^* + \tau G/\sqrt s\), \(w = \mathrm{ST}(y; \theta/s)\), \(\theta = (1+\chi_w)\lambda\), s the
+variance of the feature; for a mixture prior every expectation is in closed form.
 """
 
 import jax.numpy as jnp
@@ -34,5 +34,5 @@ def residuals(
 
 def bounds(p: Parameters, mixture: Mixture, z: Float[Array, ""]) -> tuple[Array, Array]:
     """θ ≥ λ; and θ = 2λ is enough once fewer than δ/2 of the observations pass it."""
-    reach = jnp.max(jnp.abs(mixture.mean) + 10.0 * widths(mixture, jnp.exp(z)))
+    reach = jnp.max(mixture.variance * (jnp.abs(mixture.mean) + 10.0 * widths(mixture, jnp.exp(z))))
     return jnp.log(p.lam) - 1.0, jnp.log(jnp.maximum(2.0 * p.lam, reach)) + 1.0

@@ -9,6 +9,7 @@ from dynafield.errors import InputError
 from dynafield.problem.checks import same_shape, untraced
 from dynafield.problem.networks import DiagonalNetwork, Network
 from dynafield.problem.task import Task
+from dynafield.problem.trainers import check_features
 from dynafield.records.problems import problem_at
 from dynafield.records.record import Record, quantity
 from dynafield.theory.fields import FieldLaw, field_law
@@ -22,7 +23,7 @@ class SearchPhase(Record):
 
     title: ClassVar[str] = "search phase"
 
-    noise: Any = quantity("standard deviation of the field's noise, ((ρ² + σ²)/δ)^½")
+    noise: Any = quantity("standard deviation of the field's noise at variance one, ((ρ² + σ²)/δ)^½")
     threshold: Any = quantity("fields above λ α^(2-L) grow")
     true_growing: Any = quantity("probability that a true coordinate (w* ≠ 0) grows")
     false_growing: Any = quantity("probability that a false one (w* = 0) grows")
@@ -49,10 +50,11 @@ def search_phase(task: Task, net: Network) -> SearchPhase:
         raise InputError(f"task must be a Task, got {type(task).__name__}")
     if not isinstance(net, DiagonalNetwork):
         raise InputError(f"net must be a DiagonalNetwork, got {type(net).__name__}")
+    check_features(task, net)
     given = dict(delta=task.delta, sigma=task.sigma, alpha=net.alpha, lam=net.lam)
     untraced(**given)
     shape = same_shape(**given)
-    if task.prior.second_moment == 0 and np.any(np.asarray(task.sigma) == 0):
+    if task.signal == 0 and np.any(np.asarray(task.sigma) == 0):
         raise InputError("task must have targets or noise: with ρ² + σ² = 0 there are no fields")
     found = []
     for index in np.ndindex(shape):

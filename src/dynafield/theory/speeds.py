@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
+from dynafield.problem.spectra import JointLaw
 from dynafield.theory.batch import Batch, refine, solve_rows
 from dynafield.theory.kernels import Point, Speed, in_chunks, rates_above, rates_below
-from dynafield.theory.points import ACCURACY, COUNTS, TARGET, Points, harmless
-from dynafield.theory.rate_equations import Slopes, above
+from dynafield.theory.points import ACCURACY, COUNTS, TARGET, Points, Rule, cells, harmless, ladder, laws
+from dynafield.theory.rate_equations import Slopes, above, below
 
 __all__ = ["Speeds", "large_alpha", "small_alpha", "solve_speeds"]
 
@@ -31,13 +32,14 @@ def good(speed: Speed, error: float = ACCURACY) -> Any:
 
 def solve_speeds(batch: Batch, points: Points) -> Speeds:
     """γ for every row with λ = 0."""
-    components = len(batch.components.weight)
 
-    def below(count, rows):
-        return in_chunks(rates_below, rows, (batch.mixture, batch.depth, count), count * components)
+    def under(rule: Rule, rows: Any) -> Speed:
+        shared = (laws(batch, rule.fineness), batch.depth, rule.nodes)
+        return in_chunks(rates_below, rows, shared, cells(batch, rule))
 
-    def over(count, p):
-        return in_chunks(rates_above, (p,), (batch.mixture, batch.depth, count), count * components)
+    def over(rule: Rule, p: Any) -> Speed:
+        shared = (laws(batch, rule.fineness), batch.depth, rule.nodes)
+        return in_chunks(rates_above, (p,), shared, cells(batch, rule))
 
     fine = partial(good, error=TARGET)
     interpolating = None
@@ -45,37 +47,57 @@ def solve_speeds(batch: Batch, points: Points) -> Speeds:
         one, zero = jnp.ones(()), jnp.zeros(())
         at_rest = Point(one, one, one, one, one > 0, zero, zero, zero)
         rows, safe_rows = (batch.p, points.interpolating), (harmless(), at_rest)
-        solve = partial(refine, below, COUNTS, fine)
+        solve = partial(refine, under, ladder(batch, COUNTS), fine)
         interpolating = solve_rows(solve, points.masks["interpolating"], rows, safe_rows)
-    solve = partial(refine, over, FINE_COUNTS, fine)
+    solve = partial(refine, over, ladder(batch, FINE_COUNTS), fine)
     ridgeless = solve_rows(solve, points.masks["ridgeless"], batch.p, harmless(delta=2.0))
     return Speeds(ridgeless, interpolating)
 
 
 def large_alpha(batch: Batch) -> Any:
-    r"""\(\alpha^{2L-2}(1 - \delta^{-1/2})^2\), to which γ tends as α → ∞ [eq:rate_lazy]."""
+    r"""To which γ tends as α → ∞: \(\alpha^{2L-2}(1 - \delta^{-1/2})^2\) where all variances are one
+    [eq:rate_lazy], else \(\alpha^{2L-2}\) times the rate of slopes s [eq:rate_s]."""
     p = batch.p
-    return p.alpha ** (2 * batch.depth - 2) * (1 - p.delta**-0.5) ** 2
+    scale = p.alpha ** (2 * batch.depth - 2)
+    if batch.task.spectrum is None:
+        return scale * (1 - p.delta**-0.5) ** 2
+    law = batch.law(batch.fineness[-1])
+    return scale * jnp.vectorize(lambda delta: linear_rate(law, batch.lowest, delta))(p.delta)
+
+
+def linear_rate(law: JointLaw, lowest: Any, delta: Any) -> Any:
+    """γ of a linear model: its slopes are the variances; zero at δ = 1."""
+    least = jnp.min(jnp.asarray(law.variance)) if lowest is None else lowest
+    slopes = Slopes(
+        jnp.asarray(law.weight), jnp.zeros(len(law.weight)), jnp.log(law.variance / least), jnp.log(least)
+    )
+    few: Any = jnp.where(delta < 1, delta, 0.5)
+    many: Any = jnp.where(delta > 1, delta, 2.0)
+    rates = below(few, slopes)[0].gamma, above(many, lambda _: slopes)[0].gamma
+    return jnp.where(delta < 1, rates[0], jnp.where(delta > 1, rates[1], 0.0))
 
 
 def small_alpha(batch: Batch) -> Any:
     r"""What γ tends to as α → 0: zero, unless σ = 0, δ > 1 and no mass lies at zero.
 
     Then \(\kappa \to (L|w^*|)^{2-2/L}/2\) stays away from zero, and γ with it
-    [eq:rate_rich]. (For σ > 0 however small the limit is zero: γ jumps at σ = 0.)
+    [eq:rate_rich]. (For σ > 0 however small the limit is zero: γ jumps at σ = 0.) NaN for a continuous
+    spectrum there, whose limit is not worked out.
     """
-    p, prior = batch.p, batch.components
+    p, weight, mean, std = batch.p, *batch.task.prior.components
     zero = 0.0 * p.delta
-    if np.any(prior.std > 0) or np.any(prior.mean == 0):
+    if np.any((std > 0) & (weight > 0)) or np.any((mean == 0) & (weight > 0)):
         return zero
-    depth = batch.depth
-    kappa = 0.5 * (depth * np.abs(prior.mean)) ** (2 - 2 / depth)
-    ratio = np.log(kappa / kappa.min())
-    law = Slopes(*map(jnp.asarray, (prior.weight, prior.mean, ratio, np.log(kappa.min()))))
+    applies = (p.sigma == 0) & (p.delta > 1)
+    if len(batch.fineness) > 1:
+        return jnp.where(applies, jnp.nan, zero)
+    depth, strata = batch.depth, batch.law()
+    kappa = 0.5 * strata.variance * (depth * jnp.abs(strata.mean)) ** (2 - 2 / depth)
+    least = jnp.min(kappa)
+    law = Slopes(jnp.asarray(strata.weight), jnp.asarray(strata.mean), jnp.log(kappa / least), jnp.log(least))
 
     def limit(delta):
         return above(delta, lambda _: law)[0].gamma
 
-    applies = (p.sigma == 0) & (p.delta > 1)
     delta = jnp.where(applies, p.delta, 2.0)
     return jnp.where(applies, jnp.vectorize(limit)(delta), zero)

@@ -1,0 +1,433 @@
+r"""Features of different variances: the joint law of a feature's variance s and its target w*.
+
+Inputs are \(x = \Sigma^{1/2}\)(independent entries), Σ diagonal in the coordinates of the model. Every law
+here is a sum of strata, each with one variance and a Gaussian or a point mass as law of its targets
+[eq:joint_law]; a continuous law of s is a Gauss–Legendre rule in log s, as fine as is asked for.
+"""
+
+import abc
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+from jaxtyping import Float
+
+from dynafield.errors import InputError
+from dynafield.problem.checks import integer, real, real_matrix, real_vector
+from dynafield.problem.priors import (
+    Components,
+    Empirical,
+    GaussianMixture,
+    Prior,
+    check_mixture,
+    probabilities,
+)
+
+__all__ = [
+    "FINENESS",
+    "EmpiricalSpectrum",
+    "Groups",
+    "JointLaw",
+    "PowerLaw",
+    "Spectrum",
+    "isotropic",
+    "spectrum_of",
+]
+
+FINENESS = (30, 60, 120, 240, 480)
+"""Strata per component of the prior that stand for a continuous law of s, tried in turn."""
+WIDEST = 1e12
+"""Largest ratio of two variances."""
+NEGLIGIBLE = 1e-12
+"""Eigenvalues of a covariance below this part of the largest are rounding."""
+
+
+class JointLaw(NamedTuple):
+    """Strata of (s, w*): weight, mean and standard deviation of w*, and variance s of the feature."""
+
+    weight: Float[Any, " c"]
+    mean: Float[Any, " c"]
+    std: Float[Any, " c"]
+    variance: Float[Any, " c"]
+
+    @property
+    def signal(self) -> Any:
+        r"""\(\rho^2 = E[s\,w^{*2}]\), the variance of \(x \cdot w^*\)."""
+        return (self.weight * self.variance * (self.mean**2 + self.std**2)).sum()
+
+    @property
+    def components(self) -> Components:
+        """The law of w* alone."""
+        return Components(self.weight, self.mean, self.std)
+
+
+def isotropic(prior: Components) -> JointLaw:
+    """All variances one."""
+    return JointLaw(*prior, np.ones_like(prior.weight))
+
+
+class Spectrum(eqx.Module):
+    """The law of a feature's variance, and how targets depend on it.
+
+    A spectrum of your own needs `joint` (strata, with the task's prior) and `draw` (finite models).
+    """
+
+    @abc.abstractmethod
+    def joint(self, prior: Components, fineness: int) -> JointLaw:
+        """The joint law of (s, w*); `fineness` strata stand for what is continuous."""
+
+    @abc.abstractmethod
+    def draw(
+        self, prior: Prior, d: int, proportions: bool, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Variances and targets of d features: in exact proportions, or independent."""
+
+    @abc.abstractmethod
+    def variances(self, d: int) -> Float[np.ndarray, " d"]:
+        """d variances in their exact shares, for targets that are given: from the largest down, or as
+        measured."""
+
+    @property
+    def own_targets(self) -> Prior | None:
+        """The law of all targets where the spectrum has them; None where they are the task's prior."""
+        return None
+
+    @property
+    def continuous(self) -> bool:
+        """Whether strata stand for a continuous law."""
+        return False
+
+    @property
+    def lowest(self) -> Any:
+        """The smallest variance of a continuous law."""
+        raise NotImplementedError
+
+    @property
+    def eigenbasis(self) -> bool:
+        """Whether coordinates are eigenvectors of a covariance, not features themselves."""
+        return False
+
+    @staticmethod
+    def groups(parts: Any) -> "Groups":
+        """Groups of features: a list of (share, s) or (share, s, prior), all with priors or none."""
+        return Groups(parts)
+
+    @staticmethod
+    def empirical(variances: Any, w_star: Any = None) -> "EmpiricalSpectrum":
+        """Measured variances, each as likely; with `w_star`, pairs of variance and target."""
+        return EmpiricalSpectrum(variances, w_star)
+
+
+def positive(name: str, value: Any) -> Float[np.ndarray, " k"]:
+    """Variances > 0 within range, or InputError."""
+    found = np.array(real_vector(name, value, lambda s: s > 0, "a list of numbers > 0"))
+    if np.max(found) > WIDEST * np.min(found):
+        raise InputError(
+            f"{name} must lie within a factor {WIDEST:g}, got {np.min(found):g} to {np.max(found):g}"
+        )
+    return found
+
+
+class Groups(Spectrum):
+    """Groups of features with one variance each, and a prior each, or all that of the task."""
+
+    shares: np.ndarray
+    values: np.ndarray
+    priors: tuple[Prior, ...] | None
+
+    def __init__(self, parts: Any):
+        allowed = "a list of (share, s) or of (share, s, prior)"
+        try:
+            rows = [tuple(part) for part in parts]
+        except TypeError:
+            raise InputError(f"groups must be {allowed}, got {parts!r}") from None
+        sizes = {len(row) for row in rows}
+        if sizes not in ({2}, {3}):
+            raise InputError(f"groups must be {allowed}, got entries of sizes {sorted(sizes)}")
+        self.values = positive("variances of groups", [row[1] for row in rows])
+        self.shares = probabilities("shares of groups", [row[0] for row in rows], len(rows))
+        self.priors = None
+        if sizes == {3}:
+            for row in rows:
+                if not isinstance(row[2], Prior):
+                    raise InputError(f"groups must be {allowed}, got {row[2]!r} as a prior")
+                check_mixture(row[2])
+            self.priors = tuple(row[2] for row in rows)
+
+    def __repr__(self) -> str:
+        priors: Any = self.priors or [None] * len(self.values)
+        rows = zip(self.shares.tolist(), self.values.tolist(), priors, strict=True)
+        told = ", ".join(
+            f"({short(p)}, {short(s)}" + ("" if law is None else f", {law}") + ")" for p, s, law in rows
+        )
+        return f"Spectrum.groups([{told}])"
+
+    @property
+    def own_targets(self) -> Prior | None:
+        """The mixture of all groups."""
+        if self.priors is None:
+            return None
+        return mixed(self.shares, [prior.components for prior in self.priors])
+
+    def parts(self, prior: Components) -> list[Components]:
+        """The law of targets in each group."""
+        if self.priors is None:
+            return [prior] * len(self.values)
+        return [one.components for one in self.priors]
+
+    def joint(self, prior: Components, fineness: int) -> JointLaw:
+        """Groups and their components."""
+        rows = [
+            (share * part.weight, part.mean, part.std, np.full(len(part.weight), s))
+            for share, s, part in zip(self.shares, self.values, self.parts(prior), strict=True)
+        ]
+        return JointLaw(*(np.concatenate(column) for column in zip(*rows, strict=True)))
+
+    def draw(
+        self, prior: Prior, d: int, proportions: bool, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Components of groups in exact shares, in random order."""
+        law = self.joint(prior.components, 1)
+        which = chosen(law.weight, d, proportions, rng)
+        return law.variance[which], law.mean[which] + law.std[which] * rng.standard_normal(d)
+
+    def variances(self, d: int) -> Float[np.ndarray, " d"]:
+        """Largest first."""
+        order = np.argsort(-self.values)
+        ends = np.cumsum(self.shares[order])
+        return self.values[order][np.minimum(np.searchsorted(ends, midpoints(d)), len(ends) - 1)]
+
+
+class PowerLaw(Spectrum):
+    r"""\(s_k \propto k^{-a}\): the rank k of a feature is uniform from 1 to `cutoff`, and E[s] is `mean`.
+
+    So d features stand for the ranks 1 to `cutoff`, several or a part of one at each. Without `source`
+    targets do not know s. With a source exponent β, \(E[w^{*2}|s] \propto s^{\beta - 1 + 1/a}\), which is
+    \(\sum_{l > k} s_lw_l^{*2} \propto s_k^\beta\): targets are those of the prior, larger or smaller, and
+    \(E[s\,w^{*2}] = E[s]\,\rho^2\) [eq:power_law].
+    """
+
+    exponent: Any
+    cutoff: Any
+    source: Any
+    mean: Any
+
+    def __init__(self, exponent: Any, cutoff: Any = 1000.0, source: Any = None, mean: Any = 1.0):
+        self.exponent = real("exponent", exponent, lambda a: a > 0, "one number > 0")
+        self.cutoff = real("cutoff", cutoff, lambda k: k > 1, "one number > 1")
+        self.mean = real("mean", mean, lambda s: s > 0, "one number > 0")
+        self.source = None
+        if source is not None:
+            self.source = real("source", source, lambda b: b > 0, "one number > 0")
+        for name in ("exponent", "cutoff", "mean", "source"):
+            if np.ndim(getattr(self, name)):
+                raise InputError(f"{name} must be one number, got shape {np.shape(getattr(self, name))}")
+        with np.errstate(over="ignore"):
+            ratio = np.asarray(jax.lax.stop_gradient(self.cutoff**self.exponent))
+        if not isinstance(ratio, Tracer) and ratio > WIDEST:
+            raise InputError(f"cutoff ** exponent must be at most {WIDEST:g}, got {ratio:g}")
+
+    def __repr__(self) -> str:
+        more = "" if self.source is None else f", source={short(self.source)}"
+        scale = f", mean={short(self.mean)}" if not (isinstance(self.mean, float) and self.mean == 1) else ""
+        return f"PowerLaw({short(self.exponent)}, {short(self.cutoff)}{more}{scale})"
+
+    @property
+    def continuous(self) -> bool:
+        """Yes."""
+        return True
+
+    def rule(self, fineness: int) -> tuple[Any, Any, Any, Any]:
+        """Ranks, probabilities, variances and sizes of targets: Gauss–Legendre in log k."""
+        lib: Any = jnp if any(isinstance(x, jax.Array) for x in vars(self).values()) else np
+        x, weight = np.polynomial.legendre.leggauss(fineness)
+        k = lib.exp(0.5 * (1 + x) * lib.log(self.cutoff))
+        weight = weight * k / (weight * k).sum()
+        return k, weight, *self.at_ranks(k, weight, k, lib)
+
+    def at_ranks(self, k: Any, weight: Any, ranks: Any, lib: Any = np) -> tuple[Any, Any]:
+        """Variances and sizes of targets of some ranks, by the averages of a rule."""
+        bare = k**-self.exponent
+        first = (weight * bare).sum()
+        variance = self.mean * ranks**-self.exponent / first
+        if self.source is None:
+            return variance, lib.ones_like(variance)
+        power = self.source - 1 + 1 / self.exponent
+        size = first / (weight * bare ** (1 + power)).sum()
+        return variance, lib.sqrt(size * ranks ** (-self.exponent * power))
+
+    def joint(self, prior: Components, fineness: int) -> JointLaw:
+        """Each component of the prior at all nodes of the rule."""
+        _, weight, variance, size = self.rule(fineness)
+        lib: Any = jnp if isinstance(variance, jax.Array) else np
+        kept = prior.weight > 0
+        p, m, s = (part[kept][:, None] for part in prior)
+        rows = (p * weight, m * size, s * size, lib.broadcast_to(variance, (len(p), fineness)))
+        return JointLaw(*(lib.reshape(row, (-1,)) for row in rows))
+
+    def draw(
+        self, prior: Prior, d: int, proportions: bool, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Components of the prior in exact shares, each with ranks spread evenly."""
+        weight, mean, std = prior.components
+        which = chosen(weight, d, proportions, rng)
+        uniform = rng.random(d)
+        if proportions:
+            for c in range(len(weight)):
+                rows = np.flatnonzero(which == c)
+                uniform[rows] = (rng.permutation(len(rows)) + uniform[rows]) / max(len(rows), 1)
+        variance, size = self.at(1 + (float(self.cutoff) - 1) * uniform)
+        return variance, size * (mean[which] + std[which] * rng.standard_normal(d))
+
+    @property
+    def lowest(self) -> Any:
+        """That of the last rank."""
+        k, weight, *_ = self.rule(FINENESS[2])
+        return self.at_ranks(k, weight, self.cutoff)[0]
+
+    def at(self, ranks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Variances and sizes of targets of some ranks, in plain numbers."""
+        k, weight, *_ = self.rule(FINENESS[2])
+        variance, size = self.at_ranks(np.asarray(k), np.asarray(weight), ranks)
+        return np.asarray(variance, float), np.asarray(size, float)
+
+    def variances(self, d: int) -> Float[np.ndarray, " d"]:
+        """Largest first."""
+        return self.at(1 + (float(self.cutoff) - 1) * midpoints(d))[0]
+
+
+class EmpiricalSpectrum(Spectrum):
+    """Measured variances, and the targets that go with them, or none."""
+
+    values: np.ndarray
+    w_star: np.ndarray | None
+    rotated: bool = eqx.field(static=True)
+
+    def __init__(self, variances: Any, w_star: Any = None, rotated: bool = False):
+        self.values = positive("variances", variances)
+        self.w_star, self.rotated = None, bool(rotated)
+        if w_star is not None:
+            self.w_star = np.array(real_vector("w_star", w_star, np.isfinite, "a list of finite numbers"))
+            if len(self.w_star) != len(self.values):
+                raise InputError(
+                    f"w_star must have one entry for each of {len(self.values)} variances, "
+                    f"got {len(self.w_star)}"
+                )
+
+    def __repr__(self) -> str:
+        pairs = "" if self.w_star is None else ", with targets"
+        turned = ", of eigenvectors" if self.rotated else ""
+        return f"Spectrum.empirical(<{len(self.values)} variances>{pairs}{turned})"
+
+    @property
+    def eigenbasis(self) -> bool:
+        """As it was made."""
+        return self.rotated
+
+    @property
+    def own_targets(self) -> Prior | None:
+        """The targets, if there are any."""
+        return None if self.w_star is None else Empirical(self.w_star)
+
+    def joint(self, prior: Components, fineness: int) -> JointLaw:
+        """One stratum for each pair that differs from the others, or for each variance and component."""
+        if self.w_star is not None:
+            pairs, counts = np.unique(np.stack([self.values, self.w_star]), axis=1, return_counts=True)
+            return JointLaw(counts / counts.sum(), pairs[1], np.zeros(len(counts)), pairs[0])
+        values, counts = np.unique(self.values, return_counts=True)
+        p, m, s = (part[:, None] for part in prior)
+        whole = np.broadcast_arrays(p * counts / counts.sum(), m, s, values)
+        return JointLaw(*(np.array(row).ravel() for row in whole))
+
+    def draw(
+        self, prior: Prior, d: int, proportions: bool, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The measured pairs themselves where there are d of them; else in their shares, in random order."""
+        count = len(self.values)
+        which = np.arange(d) if proportions and d == count else chosen(np.ones(count), d, proportions, rng)
+        if self.w_star is not None:
+            return self.values[which], self.w_star[which]
+        weight, mean, std = prior.components
+        part = chosen(weight, d, proportions, rng)
+        return self.values[which], mean[part] + std[part] * rng.standard_normal(d)
+
+    def variances(self, d: int) -> Float[np.ndarray, " d"]:
+        """As measured where there are d of them, else from the largest down."""
+        if d == len(self.values):
+            return np.array(self.values)
+        return np.quantile(self.values, 1 - midpoints(d), method="inverted_cdf")
+
+
+def short(value: Any) -> str:
+    """A number as text from which it can be read back."""
+    if not isinstance(value, float):
+        return repr(value)
+    few = f"{value:g}"
+    return few if float(few) == value else repr(value)
+
+
+def midpoints(d: int) -> Float[np.ndarray, " d"]:
+    """(i + 1/2)/d."""
+    return (np.arange(integer("d", d, 1)) + 0.5) / d
+
+
+def chosen(weight: np.ndarray, d: int, proportions: bool, rng: np.random.Generator) -> np.ndarray:
+    """Which stratum each of d features belongs to: in exact shares (to one), in random order, or independent.
+
+    Shares that are not whole are rounded by systematic sampling, without bias.
+    """
+    if not proportions:
+        return rng.choice(len(weight), size=d, p=weight / weight.sum())
+    ends = np.round(np.cumsum(weight / weight.sum()) * d, 9)
+    ends = np.floor(ends + rng.uniform(0.0, 1.0 - 1e-9)).astype(int)
+    counts = np.diff(np.concatenate([[0], ends]))
+    return rng.permutation(np.repeat(np.arange(len(weight)), counts))
+
+
+def mixed(shares: np.ndarray, parts: list[Components]) -> Prior:
+    """A mixture of laws."""
+    rows = [(share * p.weight, p.mean, p.std) for share, p in zip(shares, parts, strict=True)]
+    return GaussianMixture(*(np.concatenate(column) for column in zip(*rows, strict=True)))
+
+
+def spectrum_of(data: Any, w_star: Any = None, covariance: bool | None = None) -> EmpiricalSpectrum:
+    r"""The spectrum of inputs, for models that are linear in their parameters.
+
+    `data` is a matrix of inputs with one row for each sample, or a covariance matrix (`covariance`: a square
+    symmetric one is taken for a covariance unless told otherwise). Inputs have the scale of this library:
+    entries of variance s/d, so that \(\Sigma = d\,E[xx^\top]\) has eigenvalues of order one; a covariance is
+    Σ itself. `w_star` is turned into the eigenbasis. A diagonal covariance keeps its order, and serves
+    diagonal networks too; any other does not, since their coordinates are the features themselves. Directions
+    without variance are left out, with their targets.
+    """
+    matrix = real_matrix("data", data)
+    n, d = matrix.shape
+    if covariance is None:
+        covariance = n == d and bool(np.allclose(matrix, matrix.T, rtol=1e-10, atol=0.0))
+    if covariance and (
+        n != d or not np.allclose(matrix, matrix.T, rtol=1e-8, atol=1e-12 * np.max(abs(matrix)))
+    ):
+        raise InputError(
+            f"data must be a symmetric matrix where it is a covariance, got shape {matrix.shape}"
+        )
+    target = None
+    if w_star is not None:
+        target = np.array(real_vector("w_star", w_star, np.isfinite, f"a vector of {d} finite numbers"))
+        if len(target) != d:
+            raise InputError(f"w_star must have {d} entries, one for each feature, got {len(target)}")
+    if covariance and np.count_nonzero(matrix - np.diag(np.diag(matrix))) == 0:
+        return EmpiricalSpectrum(np.diag(matrix), target)
+    if covariance:
+        values, vectors = np.linalg.eigh(matrix)
+        values, vectors = values[::-1], vectors[:, ::-1]
+    else:
+        _, sizes, right = np.linalg.svd(matrix, full_matrices=False)
+        values, vectors = sizes**2 * d / n, right.T
+    kept = values > NEGLIGIBLE * values[0] if len(values) and values[0] > 0 else np.zeros(0, bool)
+    if not np.any(kept):
+        raise InputError("data must vary: all its eigenvalues are zero")
+    turned = None if target is None else vectors.T[kept] @ target
+    return EmpiricalSpectrum(values[kept], turned, rotated=True)
