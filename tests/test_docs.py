@@ -14,6 +14,7 @@ PAGES = [
     "docs/curves.md",
     "docs/steps.md",
     "docs/flows.md",
+    "docs/spectra.md",
     "docs/phases.md",
     "docs/sweeps.md",
     "docs/paper.md",

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from dynafield.studies.paper.reproduction import Reproduction, reproduce
     from dynafield.studies.phases import phases, plot_phases
     from dynafield.studies.regimes import RegimeMap, regime_map
+    from dynafield.studies.scaling import Exponent, ScalingLaw, scaling_law
     from dynafield.studies.study import Study
     from dynafield.studies.sweep import sweep
     from dynafield.theory.fixed_points import FixedPoint, fixed_point
@@ -74,6 +75,7 @@ __all__ = [
     "DiagonalNetworkRegressor",
     "Discrete",
     "Empirical",
+    "Exponent",
     "FileError",
     "FixedPoint",
     "Flow",
@@ -104,6 +106,7 @@ __all__ = [
     "Reproduction",
     "Runs",
     "SGD",
+    "ScalingLaw",
     "SearchPhase",
     "SolveError",
     "Spectrum",
@@ -134,6 +137,7 @@ __all__ = [
     "regime_map",
     "reproduce",
     "ridge_flow",
+    "scaling_law",
     "search_phase",
     "simulate",
     "solve",
@@ -188,6 +192,7 @@ HOMES = {
     "dynafield.studies.paper.reproduction": ("Reproduction", "reproduce"),
     "dynafield.studies.phases": ("phases", "plot_phases"),
     "dynafield.studies.regimes": ("RegimeMap", "regime_map"),
+    "dynafield.studies.scaling": ("Exponent", "ScalingLaw", "scaling_law"),
     "dynafield.studies.study": ("Study",),
     "dynafield.studies.sweep": ("sweep",),
     "dynafield.theory.fixed_points": ("FixedPoint", "fixed_point"),

@@ -242,27 +242,31 @@ class PowerLaw(Spectrum):
 
     def rule(self, fineness: int) -> tuple[Any, Any, Any, Any]:
         """Ranks, probabilities, variances and sizes of targets: Gauss–Legendre in log k."""
-        lib: Any = jnp if any(isinstance(x, jax.Array) for x in vars(self).values()) else np
+        lib = self.library
         x, weight = np.polynomial.legendre.leggauss(fineness)
         k = lib.exp(0.5 * (1 + x) * lib.log(self.cutoff))
         weight = weight * k / (weight * k).sum()
-        return k, weight, *self.at_ranks(k, weight, k, lib)
+        return k, weight, *self.at_ranks(k, weight, k)
 
-    def at_ranks(self, k: Any, weight: Any, ranks: Any, lib: Any = np) -> tuple[Any, Any]:
+    @property
+    def library(self) -> Any:
+        """JAX where one of its numbers is JAX's, else NumPy."""
+        return jnp if any(isinstance(x, jax.Array) for x in vars(self).values()) else np
+
+    def at_ranks(self, k: Any, weight: Any, ranks: Any) -> tuple[Any, Any]:
         """Variances and sizes of targets of some ranks, by the averages of a rule."""
         bare = k**-self.exponent
         first = (weight * bare).sum()
         variance = self.mean * ranks**-self.exponent / first
         if self.source is None:
-            return variance, lib.ones_like(variance)
+            return variance, self.library.ones_like(variance)
         power = self.source - 1 + 1 / self.exponent
         size = first / (weight * bare ** (1 + power)).sum()
-        return variance, lib.sqrt(size * ranks ** (-self.exponent * power))
+        return variance, self.library.sqrt(size * ranks ** (-self.exponent * power))
 
     def joint(self, prior: Components, fineness: int) -> JointLaw:
         """Each component of the prior at all nodes of the rule."""
-        _, weight, variance, size = self.rule(fineness)
-        lib: Any = jnp if isinstance(variance, jax.Array) else np
+        (_, weight, variance, size), lib = self.rule(fineness), self.library
         kept = prior.weight > 0
         p, m, s = (part[kept][:, None] for part in prior)
         rows = (p * weight, m * size, s * size, lib.broadcast_to(variance, (len(p), fineness)))

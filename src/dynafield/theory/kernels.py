@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -43,11 +43,10 @@ CELLS = 2**20
 
 
 class Laws(NamedTuple):
-    """Strata of variances and targets; of a continuous spectrum also very few of them, to begin with, two
-    thirds of them, to see how good they are, and its smallest variance."""
+    """Strata of variances and targets; of a continuous spectrum also two thirds of them, to see how good they
+    are, and its smallest variance."""
 
     mixture: Mixture
-    few: Mixture | None
     fewer: Mixture | None
     lowest: Float[Array, ""] | None
 
@@ -74,29 +73,18 @@ class Speed(NamedTuple):
     slope_fixed_law: Float[Array, "*b"]
 
 
-def from_few(solved: Callable, laws: Laws) -> Any:
-    """`solved(mixture, start)` with all strata, begun from what very few of them give."""
-    fixed = jax.lax.stop_gradient(laws)
-    first = None if fixed.few is None else solved(fixed.few, None)
-    return solved(fixed.mixture, None if first is None else (first.point, first.found))
-
-
 @jax.jit
 @partial(jax.vmap, in_axes=(0, None))
 def regularized_points(p: Parameters, laws: Laws) -> Point:
     """Case (i) [eq:fix_case1]."""
-    mixture, fixed = laws.mixture, jax.lax.stop_gradient(p)
-
-    def solved(still, begin):
-        return solve_pair(
-            partial(regularized.residuals, fixed, still),
-            partial(regularized.bounds, fixed, still),
-            noise_range(fixed, still),
-            lambda z: jnp.logaddexp(jnp.log(fixed.lam), z),
-            begin,
-        )
-
-    solution = from_few(solved, laws)
+    mixture = laws.mixture
+    fixed, still = jax.lax.stop_gradient((p, mixture))
+    solution = solve_pair(
+        partial(regularized.residuals, fixed, still),
+        partial(regularized.bounds, fixed, still),
+        noise_range(fixed, still),
+        lambda z: jnp.logaddexp(jnp.log(fixed.lam), z),
+    )
     z, r, _ = follow(lambda z, r: (regularized.residuals(p, mixture, z, r), None), solution)
     tau, theta = jnp.exp(z), jnp.exp(r)
     c_w, none = soft_threshold_error(mixture, tau, theta), jnp.zeros_like(tau)
@@ -118,18 +106,13 @@ def interpolating_points(p: Parameters, laws: Laws, depth: int, count: int) -> P
         a = mirror_averages(MirrorMap(p.alpha, depth), mixture, count, z, r)
         return interpolating.residuals(p, a, z), a.error
 
-    fixed = jax.lax.stop_gradient(p)
-
-    def solved(still, begin):
-        return solve_pair(
-            lambda z, r: residuals(fixed, still, z, r)[0],
-            partial(interpolating.bounds, fixed, still, depth),
-            noise_range(fixed, still),
-            partial(interpolating.start, fixed, still, depth),
-            begin,
-        )
-
-    solution = from_few(solved, laws)
+    fixed, still = jax.lax.stop_gradient((p, laws.mixture))
+    solution = solve_pair(
+        lambda z, r: residuals(fixed, still, z, r)[0],
+        partial(interpolating.bounds, fixed, still, depth),
+        noise_range(fixed, still),
+        partial(interpolating.start, fixed, still, depth),
+    )
 
     def moved(alpha):
         z, r, error = follow(partial(residuals, p._replace(alpha=alpha), laws.mixture), solution)

@@ -85,7 +85,6 @@ def solve_pair(
     bounds: Callable[[Array], tuple[Array, Array]],
     z_range: tuple[Array, Array, Array],
     guess: Callable[[Array], Array],
-    begin: tuple[Array, Array] | None = None,
 ) -> Solution:
     """(z, r) with `residuals(z, r)` = (balance, closure) = 0.
 
@@ -93,7 +92,7 @@ def solve_pair(
     curve the balance decreases with z from + to -, and crosses zero once. One loop serves
     both: while r is far from its curve, or too far for the sign of the balance to be
     known, only r moves; then both take Newton's step in the plane. Each has a bracket to
-    fall back on. `begin` is a point to begin from, and whether it is good for that.
+    fall back on.
     """
 
     low, high, z = z_range
@@ -146,14 +145,9 @@ def solve_pair(
             steps=s.steps + 1,
         )
 
-    r: Any = guess(z)
-    if begin is not None:
-        (near_z, near_r), good = begin
-        known: Any = jnp.where(good, jnp.stack([near_z, near_r]), jnp.stack([z, r]))
-        z, r = known
     r_low, r_high = bounds(z)
     first = Search(
-        z, jnp.clip(r, r_low, r_high), low, high, r_low, r_high,
+        z, jnp.clip(guess(z), r_low, r_high), low, high, r_low, r_high,
         2.0 * (high - low), 2.0 * (r_high - r_low), jnp.eye(2), jnp.zeros((), bool), jnp.zeros((), int),
     )  # fmt: skip
     s = jax.lax.while_loop(lambda s: ~s.done & (s.steps < MAX_STEPS) & jnp.isfinite(s.z + s.r), step, first)

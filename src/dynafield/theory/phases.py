@@ -18,12 +18,14 @@ from dynafield.problem.flows import SavedFlow
 from dynafield.problem.model import Model
 from dynafield.problem.models import NetworkFlow
 from dynafield.problem.networks import DiagonalNetwork, Network
+from dynafield.problem.spectra import FINENESS, JointLaw
 from dynafield.problem.task import Task
 from dynafield.problem.trainers import check_features
 from dynafield.theory.fields import FieldLaw, field_law
 from dynafield.theory.lazy import lazy_errors, lazy_size
+from dynafield.theory.silverstein import half_time
 
-__all__ = ["STAGES", "Measure", "Phases", "Stage", "predicted", "single", "target_size"]
+__all__ = ["STAGES", "GroupTime", "Measure", "Phases", "Stage", "predicted", "single", "target_size"]
 
 STAGES = ("lazy", "plateau", "grokking", "rich", "search", "descent", "crossover")
 """Names of all stages there are."""
@@ -38,6 +40,8 @@ FOUND = 0.1
 """The search ends when the root mean square of w is this part of (ρ² + σ²)^½."""
 SLOWEST = 0.9
 """The descent ends when this share of the true coordinates that grow at all is active."""
+MOST_GROUPS = 6
+"""Times of groups are told one by one up to so many."""
 FORGOTTEN = 6.0
 """Grokking ends when what the lazy phase has learnt has decayed by e to this power."""
 
@@ -66,6 +70,17 @@ class Measure(NamedTuple):
     meaning: str
 
 
+class GroupTime(NamedTuple):
+    """When features of one variance are learnt: half of their targets in the lazy phase, or when half of
+    their true coordinates are active in the search."""
+
+    variance: float
+    share: float
+    """Of the features that have this variance, or around it where it varies continuously."""
+    time: float
+    meaning: str
+
+
 @dataclasses.dataclass(frozen=True)
 class Phases:
     """The stages of one problem, in order, and what was measured on its curve."""
@@ -75,6 +90,7 @@ class Phases:
     regime: str
     stages: tuple[Stage, ...]
     measured: tuple[Measure, ...] = ()
+    groups: tuple[GroupTime, ...] = ()
 
     def __iter__(self) -> Iterator[Stage]:
         return iter(self.stages)
@@ -112,6 +128,8 @@ class Phases:
         for s in self.stages:
             lines.append(f"  {s.name:<10} {s.start:>10.4g} to {s.end:<10.4g} {s.formula}  [{s.label}]")
             lines.append(f"  {'':<10} {'':>24} validity {s.validity:.3g}: {s.compares}")
+        for g in self.groups:
+            lines.append(f"  features of variance {g.variance:<8.3g} {g.time:>10.4g}  {g.meaning}")
         for m in self.measured:
             lines.append(f"  {m.name:<20} {m.value:>10.5g}  ({m.low:.5g} to {m.high:.5g})  {m.meaning}")
         return "\n".join(lines)
@@ -149,13 +167,57 @@ def predicted(task: Any, net: Any) -> Phases:
     scale, targets = 2 / net.depth * net.alpha**net.depth, target_size(task)
     learnt = max(targets, lazy_size(task))
     if learnt / scale <= LARGE:
-        return large_stages(task, net, learnt, scale)
+        found = large_stages(task, net, learnt, scale)
+        return dataclasses.replace(found, groups=lazy_groups(task, net))
     if scale / targets > SMALL:
         ratio = f"the scale of linear motion is {scale / learnt:.2g} times the weights"
         return crossover(task, net, ratio if np.isfinite(learnt) else "at δ = 1 noise has no lazy limit")
     if net.alpha >= 1:
         return crossover(task, net, "α is small beside the targets, but not below one: rescale the targets")
-    return small_stages(task, net, scale / targets)
+    found = small_stages(task, net, scale / targets)
+    return dataclasses.replace(found, groups=search_groups(task, net))
+
+
+def groups_of(task: Task) -> list[tuple[float, float]]:
+    """Variances and shares of groups, the largest first; of many, those at three quantiles. None if all are
+    one."""
+    if task.spectrum is None:
+        return []
+    law = task.law
+    values, which = np.unique(np.round(np.asarray(law.variance, float), 12), return_inverse=True)
+    shares = np.bincount(which, law.weight)
+    if len(values) > MOST_GROUPS:
+        ends = np.cumsum(shares)
+        values = values[[int(np.searchsorted(ends, q)) for q in (0.01, 0.5, 0.99)]]
+        shares = np.full(3, np.nan)
+    return list(zip(values[::-1].tolist(), shares[::-1].tolist(), strict=True))
+
+
+def lazy_groups(task: Task, net: DiagonalNetwork) -> tuple[GroupTime, ...]:
+    """When a linear model has learnt half of what it will learn of a group's targets [eq:group_times]."""
+    told = "half of what the lazy phase learns of their targets is learnt"
+    slope = net.alpha ** (2 * net.depth - 2)
+    law, delta = task.law_at(FINENESS[-1]), float(task.delta)
+    return tuple(
+        GroupTime(variance, share, half_time(law, delta, variance) / slope, told)
+        for variance, share in groups_of(task)
+    )
+
+
+def search_groups(task: Task, net: DiagonalNetwork) -> tuple[GroupTime, ...]:
+    """When half of the true coordinates of a group are active, if fields stayed as they are."""
+    whole, found = field_law(task, net), []
+    for variance, share in groups_of(task):
+        near = np.isclose(whole.prior.variance, variance, rtol=1e-9)
+        part = whole.prior._replace(weight=np.where(near, whole.prior.weight, 0.0))
+        law = dataclasses.replace(whole, prior=JointLaw(*(x[near] for x in part)))
+        if law.true.any():
+            time, told = (
+                law.activation_quantile(0.5, True),
+                "half of their true coordinates that grow are active",
+            )
+            found.append(GroupTime(variance, share, time, told))
+    return tuple(found)
 
 
 def target_size(task: Task) -> float:

@@ -21,8 +21,6 @@ ACCURACY = 1e-10
 """Estimated relative error of the averages above which a result is refused."""
 COUNTS = (64, 256, 1024, 4096)
 """Nodes per component, tried in turn."""
-FEW = 4
-"""Strata to begin with."""
 CASES = ("regularized", "ridgeless", "interpolating")
 
 
@@ -45,9 +43,8 @@ def ladder(batch: Batch, counts: tuple[int, ...]) -> tuple[Rule, ...]:
 def laws(batch: Batch, fineness: int) -> Laws:
     """Strata of this fineness, with fewer ones where they stand for a continuous spectrum."""
     if len(batch.fineness) == 1:
-        return Laws(batch.mixture(fineness), None, None, None)
-    few, fewer = (batch.mixture(count) for count in (FEW, 2 * fineness // 3))
-    return Laws(batch.mixture(fineness), few, fewer, batch.lowest)
+        return Laws(batch.mixture(fineness), None, None)
+    return Laws(batch.mixture(fineness), batch.mixture(2 * fineness // 3), batch.lowest)
 
 
 def cells(batch: Batch, rule: Rule) -> int:

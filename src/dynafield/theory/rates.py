@@ -7,12 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from dynafield.errors import InputError
-from dynafield.problem.checks import derivative_order, index_of
+from dynafield.problem.checks import derivative_order, index_of, integer
 from dynafield.problem.networks import Network
 from dynafield.problem.task import Task
 from dynafield.records.record import Record, quantity
 from dynafield.theory.batch import Batch, flatten, is_traced, unflatten
 from dynafield.theory.fixed_points import FixedPoint, choose, describe, fixed_point, name_cases
+from dynafield.theory.largest_curvature import largest_curvature
 from dynafield.theory.path_rates import PathRates
 from dynafield.theory.points import Points, check, solve_points
 from dynafield.theory.speeds import Speeds, good, large_alpha, small_alpha, solve_speeds
@@ -33,7 +34,9 @@ class ConvergenceRate(Record):
     A: Any = quantity("E[κ/(u+κ)]")
     dgamma_dalpha: Any = quantity("dγ/dα in total")
     dgamma_dalpha_fixed_law: Any = quantity("dγ/dα at fixed law of w")
-    large_alpha: Any = quantity("α^(2L-2) (1 - δ^(-1/2))², to which γ tends as α → ∞")
+    large_alpha: Any = quantity(
+        "to which γ tends as α → ∞: α^(2L-2) (1 - δ^(-1/2))² if all variances are one"
+    )
     small_alpha: Any = quantity("limit of γ as α → 0")
 
     def paths(self, *index: int) -> PathRates:
@@ -45,6 +48,17 @@ class ConvergenceRate(Record):
                 f"lam must be > 0 for a law of path rates, got a problem that is {law.case}: use gamma"
             )
         return PathRates(law, float(np.ravel(point.chi_w)[index_of(index, self.shape)]))
+
+    def largest(self, d: int, *index: int) -> float:
+        """The typical largest curvature of a network of dimension d where it ends, for one problem.
+
+        Gradient descent is stable there for steps below 2 over it; with infinitely many coordinates there is
+        no bound, since weights have Gaussian tails [eq:largest_curvature].
+        """
+        law = fixed_point(self.task, self.net).law(*index)
+        delta = np.broadcast_to(np.asarray(self.task.delta, float), self.shape)
+        row = index_of(index, self.shape)
+        return largest_curvature(law, float(np.ravel(delta)[row]), integer("d", d, 2))
 
     def plot(self, ax: Any = None) -> Any:
         """γ along the parameter axis; for one problem with λ > 0 the law of the path rates."""

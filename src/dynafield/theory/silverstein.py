@@ -17,7 +17,7 @@ from dynafield.errors import SolveError
 from dynafield.numerics.laplace import Contour, contour, invert_both
 from dynafield.problem.spectra import JointLaw
 
-__all__ = ["Limit", "errors_over_time", "kernels_over_time", "limit", "response"]
+__all__ = ["Limit", "errors_over_time", "half_time", "kernels_over_time", "learnt", "limit", "response"]
 
 ITERATIONS = 500
 """Of the fixed point that gives κ, at most."""
@@ -144,6 +144,26 @@ def kernels_over_time(
             for matrix, transform in ((R_w, (1 - kappa) / kappa), (R_f, 1 - kappa)):
                 matrix[row, before[old]] = 2 * np.real(np.sum(here.weight * transform, axis=1))
     return test - noise, C_f, R_w, R_f
+
+
+def learnt(law: JointLaw, delta: float, variance: float, t: float) -> float:
+    r"""The mean share of a target learnt by a linear model of slope one: \(E[w|w^*]/w^*\), whose transform is
+    \(\tfrac1z\bigl(1 - \tfrac{z}{z+s\kappa}\bigr)\) [eq:group_times]."""
+    path = contour(np.array([t]))
+    kappa = response(law, delta, path.z)
+    transform = variance * kappa / (path.z * (path.z + variance * kappa))
+    return float(2 * np.real(np.sum(path.weight * transform)))
+
+
+def half_time(law: JointLaw, delta: float, variance: float) -> float:
+    """When half of the share of targets is learnt that will be learnt at the end."""
+    u = shrinkage(law, delta) if delta < 1 else 0.0
+    goal = 0.5 * variance / (u + variance)
+    low, high = 1e-6 / variance, 1e-6 / variance
+    while learnt(law, delta, variance, high) < goal:
+        low, high = high, 4 * high
+    found: Any = brentq(lambda x: learnt(law, delta, variance, np.exp(x)) - goal, np.log(low), np.log(high))
+    return float(np.exp(found))
 
 
 class Limit(NamedTuple):

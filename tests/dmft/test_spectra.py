@@ -1,0 +1,83 @@
+"""Learning curves on features of different variances, against closed forms and finite networks."""
+
+import numpy as np
+import pytest
+
+import dynafield as df
+from dynafield.dmft.sampling import draw, strata
+from dynafield.theory.lazy import lazy_errors
+
+GROUPS = df.Spectrum.groups([(0.2, 4.0), (0.8, 0.25)])
+POWER = df.PowerLaw(1.5, 100.0)
+TIMES = np.array([0.5, 2.0, 8.0])
+
+
+@pytest.mark.parametrize("spectrum", [GROUPS, POWER], ids=["groups", "power"])
+def test_ridge_flow_is_the_linear_model(spectrum):
+    """Closed form by Silverstein's equation; within three of the error bars, which are below tol."""
+    task = df.Task(0.5, 0.3, df.Gaussian(1.0), spectrum=spectrum)
+    curves = df.solve(task, df.ridge_flow(), 8.0, tol=3e-3)
+    train, test = lazy_errors(task, df.DiagonalNetwork(1.0), TIMES)
+    seen = curves.at(TIMES)
+    assert np.all(np.abs(seen.test_error - test) < 3 * seen.test_error_se + 1e-5)
+    assert np.all(np.abs(seen.train_error - train) < 3 * seen.train_error_se + 1e-5)
+
+
+CASES = {
+    "depth 2": (df.DiagonalNetwork(0.3), GROUPS, df.GradientFlow()),
+    "depth 3": (df.DiagonalNetwork(0.5, depth=3), GROUPS, df.GradientFlow()),
+    "mini-batches": (df.DiagonalNetwork(0.4), GROUPS, df.SGD(0.1, 0.5)),
+    "logistic": (df.logistic_flow(0.1), df.PowerLaw(1.2, 20.0), df.GradientDescent(0.5)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_curves_are_those_of_finite_models(name):
+    """Ten runs of d = 400: within four standard errors of both, and 1 % for 1/d."""
+    net, spectrum, trainer = CASES[name]
+    task = df.Task(0.8, 0.3, df.Bernoulli(0.2), spectrum=spectrum)
+    end = 4.0 if name == "mini-batches" else 8.0
+    times = TIMES[:-1] if name == "mini-batches" else TIMES
+    pair = df.compare(task, net, end, d=400, seeds=10, tol=1e-2, t_eval=times, trainer=trainer)
+    for curve in ("train_error", "test_error"):
+        gap = np.abs(pair.difference(curve))
+        assert np.all(gap < 4 * pair.standard_error(curve) + 0.01 * pair.runs.mean(curve)), curve
+
+
+def test_points_of_many_variances_keep_weights_and_moments_exactly():
+    law = df.Task(0.5, 0.1, df.GaussBernoulli(0.2), spectrum=POWER).law
+    parts = strata(law, 1024)
+    assert sum(part.weight for part in parts) == pytest.approx(1.0, abs=1e-12)
+    assert max(np.ptp(np.log(part.components.variance)) for part in parts) < 2.0
+    sample = draw(parts, 8, (0, 1))
+    assert np.sum(sample.weight) == pytest.approx(1.0, abs=1e-12)
+    assert np.sum(sample.weight * sample.variance * sample.target**2) == pytest.approx(
+        float(law.signal), rel=1e-12
+    )
+    for k, part in enumerate(parts):
+        here = sample.part == k
+        assert np.sum(sample.weight[here]) == pytest.approx(part.weight, rel=1e-12)
+    assert np.sum(sample.weight * sample.variance) == pytest.approx(
+        np.sum(law.weight * law.variance), rel=1e-10
+    )
+
+
+def test_ten_thousand_measured_pairs_are_taken():
+    rng = np.random.default_rng(0)
+    pairs = df.Spectrum.empirical(
+        rng.uniform(0.2, 2.0, 10_000), rng.standard_normal(10_000) * (rng.random(10_000) < 0.2)
+    )
+    task = df.Task(0.6, 0.3, spectrum=pairs)
+    seen = df.solve(task, df.DiagonalNetwork(0.5), 3.0, tol=1e-2).at([3.0])
+    same = df.Task(
+        0.6,
+        0.3,
+        df.GaussBernoulli(0.2),
+        spectrum=df.Spectrum.groups([(1 / 64, s) for s in np.linspace(0.2, 2.0, 129)[1::2]]),
+    )
+    other = df.solve(same, df.DiagonalNetwork(0.5), 3.0, tol=1e-2).at([3.0])
+    # the law they were drawn from: E[s w*²] of 10⁴ pairs is known to 3 %
+    assert seen.test_error[0] == pytest.approx(other.test_error[0], rel=0.1)
+    assert df.fixed_point(task, df.DiagonalNetwork(0.5, 0.1)).test_error == pytest.approx(
+        df.fixed_point(same, df.DiagonalNetwork(0.5, 0.1)).test_error, rel=0.1
+    )

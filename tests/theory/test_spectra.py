@@ -1,0 +1,201 @@
+"""Features of different variances: closed results against finite data, quadrature and other methods."""
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.special import ndtr
+
+import dynafield as df
+from dynafield.theory.lazy import lazy_errors, lazy_limit, lazy_size
+from dynafield.theory.silverstein import learnt
+
+GROUPS = df.Spectrum.groups([(0.2, 4.0), (0.8, 0.25)])
+POWER = df.PowerLaw(1.2, 50.0)
+T = np.array([0.0, 0.5, 3.0, 30.0])
+
+
+@pytest.mark.parametrize("delta", [0.5, 1.0, 2.0])
+def test_one_variance_gives_marchenko_pastur_averages(delta):
+    """Two methods: inverse Laplace transforms err by 1e-12 of the largest values."""
+    one = df.Task(delta, 0.3, df.Gaussian(1.0), spectrum=df.Spectrum.groups([(1.0, 1.0)]))
+    a, b = (
+        df.lazy_curves(task, df.DiagonalNetwork(1.3), T)
+        for task in (one, one.__class__(delta, 0.3, df.Gaussian(1.0)))
+    )
+    for name in ("C_w", "C_f", "R_w", "R_f"):
+        assert getattr(a, name) == pytest.approx(getattr(b, name), abs=3e-11), name
+
+
+@pytest.mark.parametrize("spectrum", [GROUPS, df.PowerLaw(1.5, 50.0, source=0.5)], ids=["groups", "power"])
+def test_lazy_curves_of_exact_matrices(spectrum):
+    """d = 1200, means over targets and label noise in closed form: the scatter of X is left, and 1/d."""
+    d, delta, sigma = 1200, 0.5, 0.3
+    task = df.Task(delta, sigma, df.Gaussian(1.0), spectrum=spectrum)
+    train, test = lazy_errors(task, df.DiagonalNetwork(1.0), T)
+    rng, n = np.random.default_rng(0), round(delta * d)
+    if isinstance(spectrum, df.PowerLaw):
+        s, size = spectrum.at(1 + (spectrum.cutoff - 1) * (np.arange(d) + 0.5) / d)
+    else:
+        s, size = spectrum.variances(d), np.ones(d)
+    seen = []
+    for _ in range(2):
+        X = rng.standard_normal((n, d)) * np.sqrt(s / d)
+        values, vectors = np.linalg.eigh(X.T @ X / delta)
+        values = np.maximum(values, 0.0)
+        metric, targets = (vectors.T * s) @ vectors, (vectors.T * size**2) @ vectors
+        for t in T:
+            left = np.exp(-values * t)
+            gain = np.where(values > 1e-12, -np.expm1(-values * t) / np.maximum(values, 1e-12), t)
+            bias = np.sum(np.outer(left, left) * metric * targets) / d
+            noise = sigma**2 * np.sum(gain**2 * values * np.diag(metric)) / d / delta
+            seen.append(bias + noise + sigma**2)
+    seen = np.reshape(seen, (2, len(T)))
+    scatter = np.abs(seen[0] - seen[1])
+    assert test == pytest.approx(np.mean(seen, axis=0), abs=float(4 * np.max(scatter) + 2e-3))
+    assert train[0] == pytest.approx(task.signal + sigma**2, rel=1e-10)
+
+
+def test_training_errors_of_a_linear_model_are_averages_over_its_spectral_measure():
+    """Another way: densities on the axis, where κ is a root of a cubic; 4,000 points leave 1e-3."""
+    task, delta, t = df.Task(0.6, 0.3, df.Gaussian(1.0), spectrum=GROUPS), 0.6, 1.5
+    (p, q), (a, b) = GROUPS.shares, GROUPS.values
+    x = np.linspace(1e-3, 25.0, 4001)
+    along, noise = np.zeros(len(x)), np.zeros(len(x))
+    for k, z in enumerate(-x):
+        whole = np.poly1d([a, z]) * np.poly1d([b, z]) * np.poly1d([1.0, -1.0])
+        whole += np.poly1d([1 / delta, 0.0]) * (p * a * np.poly1d([b, z]) + q * b * np.poly1d([a, z]))
+        kappa = max(whole.roots, key=np.imag)
+        if kappa.imag > 1e-9:
+            along[k] = abs(np.imag(sum(w * s * kappa / (z + s * kappa) for w, s in ((p, a), (q, b))))) / np.pi
+            noise[k] = abs(np.imag(kappa / z)) / np.pi
+    found = np.trapezoid(np.exp(-2 * x * t) * (along + 0.09 * noise), x)
+    assert lazy_errors(task, df.DiagonalNetwork(1.0), np.array([t]))[0][0] == pytest.approx(found, rel=2e-3)
+
+
+@pytest.mark.parametrize("spectrum", [GROUPS, POWER], ids=["groups", "power"])
+@pytest.mark.parametrize("delta", [0.6, 1.8])
+def test_the_lazy_limit_is_the_last_of_its_curve(spectrum, delta):
+    task = df.Task(delta, 0.3, df.Bernoulli(0.1), spectrum=spectrum)
+    assert lazy_errors(task, df.DiagonalNetwork(1.0), np.array([1e7]))[1][0] == pytest.approx(
+        lazy_limit(task), rel=1e-6
+    )
+    data = df.training_data(task, d=600)
+    w = np.linalg.lstsq(data.X, data.y, rcond=None)[0]
+    assert lazy_size(task) == pytest.approx(np.sqrt(np.mean(w**2)), rel=0.1)
+
+
+def test_groups_are_learnt_in_their_own_time():
+    """The share of a target that is learnt: all of it with many data, 1 - e^(-st) with infinitely many."""
+    law = df.Task(1e6, 0.0, df.Gaussian(1.0), spectrum=GROUPS).law
+    assert learnt(law, 1e6, 4.0, 0.3) == pytest.approx(-np.expm1(-1.2), rel=1e-5)
+    found = df.phases(df.Task(0.6, 0.1, df.Bernoulli(0.1), spectrum=GROUPS), df.DiagonalNetwork(10.0, 0.2))
+    fast, slow = found.groups
+    assert (fast.variance, slow.variance) == (4.0, 0.25)
+    assert 5 < slow.time / fast.time < 40
+    assert "features of variance 0.25" in repr(found)
+    small = df.phases(df.Task(0.6, 0.1, df.Bernoulli(0.1), spectrum=GROUPS), df.DiagonalNetwork(0.01))
+    assert small.groups[0].time < small.groups[1].time / 10
+
+
+NETS = {
+    "lasso": (0.6, df.DiagonalNetwork(0.3, 0.05), df.PowerLaw(1.2, 20.0, source=0.6)),
+    "depth 2": (0.6, df.DiagonalNetwork(0.3), df.PowerLaw(1.2, 20.0, source=0.6)),
+    "depth 3": (0.6, df.DiagonalNetwork(0.4, depth=3), GROUPS),
+    "least squares": (1.8, df.DiagonalNetwork(0.5), GROUPS),
+}
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_fixed_points_and_rates_are_those_of_finite_networks(name):
+    """d = 400, eight data sets; four standard errors and 1/d, and d^(-2/3) for edges of spectra."""
+    delta, net, spectrum = NETS[name]
+    task = df.Task(delta, 0.3, df.GaussBernoulli(0.2), spectrum=spectrum)
+    errors, rates, tops = [], [], []
+    for run in range(8):
+        data = df.training_data(task, d=400, run=run)
+        w = df.minimizer(data.X, data.y, net).w
+        errors.append(np.mean(data.variance * (w - data.w_star) ** 2) + 0.09)
+        kappa = np.abs(w) if net.lam > 0 else np.asarray(net.slope_of_weight(w))
+        values = np.linalg.svd(data.X * np.sqrt(kappa), compute_uv=False) ** 2 / delta
+        rates.append(values[-1])
+        tops.append(values[0])
+    point, rate = df.fixed_point(task, net), df.convergence_rate(task, net)
+    error = np.std(errors, ddof=1) / np.sqrt(8)
+    assert point.test_error == pytest.approx(np.mean(errors), abs=4 * error + 0.01 * point.test_error)
+    assert rate.largest(400) == pytest.approx(
+        np.mean(tops), rel=4 * np.std(tops) / np.mean(tops) / np.sqrt(8) + 0.15
+    )
+    if net.lam == 0:
+        assert rate.gamma == pytest.approx(np.mean(rates), rel=0.12)
+
+
+def lasso_by_quadrature(law, prior, delta, sigma, lam, tau, theta):
+    """Residuals of both equations of the lasso, by adaptive quadrature over ranks and closed forms over G."""
+
+    def at(rank):
+        s, size = (float(x[0]) for x in law.at(np.array([rank])))
+        noise, cut = tau / np.sqrt(s), theta / s
+        active, error = 0.0, 0.0
+        for p, m in zip(prior.weight, prior.mean * size, strict=True):
+            a, b = (cut - m) / noise, (cut + m) / noise
+            up, down = ndtr(-a), ndtr(-b)
+            pdf = [np.exp(-0.5 * x**2) / np.sqrt(2 * np.pi) for x in (a, b)]
+            active += p * (up + down)
+            error += (
+                p
+                * s
+                * (
+                    (noise**2 + cut**2) * (up + down)
+                    + noise**2 * (a * pdf[0] + b * pdf[1])
+                    - 2 * cut * noise * (pdf[0] + pdf[1])
+                    + m**2 * (1 - up - down)
+                )
+            )
+        return active, error
+
+    parts = [
+        quad(lambda r, i=i: at(r)[i], 1, law.cutoff, epsabs=1e-13, epsrel=1e-12, limit=400)[0] for i in (0, 1)
+    ]
+    active, error = (part / (law.cutoff - 1) for part in parts)
+    return error + sigma**2 - delta * tau**2, 1 - active / delta - lam / theta
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_joint_laws_solve_the_equations_to_1e_8(seed):
+    rng = np.random.default_rng(seed)
+    law = df.PowerLaw(rng.uniform(0.8, 2.0), rng.uniform(10, 300), source=rng.uniform(0.3, 1.5))
+    prior = df.Discrete(rng.normal(size=3), rng.dirichlet(np.ones(3)))
+    delta, sigma, lam = rng.uniform(0.3, 2.0), rng.uniform(0.1, 0.5), rng.uniform(0.02, 0.3)
+    found = df.fixed_point(df.Task(delta, sigma, prior, spectrum=law), df.DiagonalNetwork(1.0, lam))
+    left = lasso_by_quadrature(law, prior.components, delta, sigma, lam, found.tau, found.threshold)
+    assert np.max(np.abs(left)) < 1e-8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3, 40))
+def test_more_random_joint_laws(seed):
+    test_random_joint_laws_solve_the_equations_to_1e_8(seed)
+
+
+def test_units():
+    """s → cs with α, λ, σ, w* as they are is t → t/c, and λ → λ/c, σ → σ/√c elsewhere."""
+    base = df.Task(0.6, 0.3, df.Bernoulli(0.1), spectrum=GROUPS)
+    scaled = df.Task(
+        0.6, 0.3 * 2.0, df.Bernoulli(0.1), spectrum=df.Spectrum.groups([(0.2, 16.0), (0.8, 1.0)])
+    )
+    for lam in (0.0, 0.05):
+        a = df.fixed_point(base, df.DiagonalNetwork(0.3, lam)).test_error
+        b = df.fixed_point(scaled, df.DiagonalNetwork(0.3, 4.0 * lam)).test_error
+        assert b == pytest.approx(4.0 * a, rel=1e-9)
+    a, b = (df.convergence_rate(task, df.DiagonalNetwork(0.3)).gamma for task in (base, scaled))
+    assert b == pytest.approx(4.0 * a, rel=1e-9)
+    a = lazy_errors(base, df.DiagonalNetwork(1.0), 4.0 * T)[1]
+    b = lazy_errors(scaled, df.DiagonalNetwork(1.0), T)[1]
+    assert b == pytest.approx(4.0 * a, rel=1e-9)
+
+
+def test_rates_of_large_alpha_are_those_of_the_linear_model():
+    for delta in (0.5, 2.0):
+        task = df.Task(delta, 0.3, df.Bernoulli(0.1), spectrum=POWER)
+        rate = df.convergence_rate(task, df.DiagonalNetwork(30.0))
+        assert rate.gamma == pytest.approx(rate.large_alpha, rel=2e-3)
