@@ -47,6 +47,15 @@ def test_json_is_json():
     )
 
 
+def test_variances_of_features_by_name():
+    done = invoke("limit", "--alpha", "0.5", "--lam", "0.1", "--spectrum", "groups:4@0.2,0.25@0.8", "--json")
+    found = json.loads(done.stdout)
+    assert found["parameters"]["spectrum"] == "Spectrum.groups([(0.2, 4), (0.8, 0.25)])"
+    task = df.Task(0.5, 0.1, df.Bernoulli(0.1), spectrum=df.Spectrum.groups([(0.2, 4.0), (0.8, 0.25)]))
+    expected = df.fixed_point(task, df.DiagonalNetwork(0.5, 0.1)).test_error
+    assert found["result"]["test_error"] == pytest.approx(expected, rel=1e-12)
+
+
 def test_lists_make_a_grid_with_a_table_a_file_and_a_picture(tmp_path):
     out, picture = tmp_path / "r.nc", tmp_path / "r.png"
     done = invoke(

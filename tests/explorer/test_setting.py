@@ -216,3 +216,16 @@ def test_files_of_the_page_load():
             path = Path(folder) / f"{name}.nc"
             path.write_bytes(make(SMALL, report=quiet))
             assert df.load(path).task.delta == SMALL.delta
+
+
+def test_variances_of_features_survive_links_and_scripts():
+    setting = Setting().changed(spectrum="power:1.5,50")
+    view = View(setting)
+    assert View.read(view.query()) == view
+    assert "--spectrum power:1.5,50" in as_command(view)
+    names = {}
+    exec(as_python(view).split("curves =")[0], names)
+    assert str(names["problem"][0].spectrum) == "PowerLaw(1.5, 50)"
+    assert setting.changed(spectrum="").spectrum is None
+    with pytest.raises(InputError, match="spectrum must be"):
+        setting.changed(spectrum="empirical:secrets.txt")

@@ -61,6 +61,20 @@ def test_axes_points_and_batches():
     assert study.batches()[1].points == (4, 5)
 
 
+def test_spectra_are_an_axis(tmp_path):
+    texts = ["groups:1@1", "groups:4@0.2,0.25@0.8"]
+    content = change("task.spectrum", texts) | {"network": {"alpha": 0.5, "lam": 0.1}, "fixed_point": {}}
+    del content["phases"]
+    found = df.sweep(df.Study.make(content), tmp_path, progress=False)
+    values = found["fixed_point_test_error"].sel(spectrum=texts).values
+    one, two = (
+        df.Task(0.5, 0.1, df.Bernoulli(0.1), spectrum=x)
+        for x in (None, df.Spectrum.groups([(0.2, 4.0), (0.8, 0.25)]))
+    )
+    net = df.DiagonalNetwork(0.5, 0.1)
+    assert values == pytest.approx([df.fixed_point(task, net).test_error for task in (one, two)], rel=1e-12)
+
+
 def test_ranges_and_zipped_axes():
     content = change("network.alpha", {"first": 0.01, "last": 1, "count": 3, "scale": "log"})
     content["network"]["lam"] = "0:0.2:3"
