@@ -81,3 +81,12 @@ def test_ten_thousand_measured_pairs_are_taken():
     assert df.fixed_point(task, df.DiagonalNetwork(0.5, 0.1)).test_error == pytest.approx(
         df.fixed_point(same, df.DiagonalNetwork(0.5, 0.1)).test_error, rel=0.1
     )
+
+
+def test_groups_become_active_in_their_own_time():
+    """Beside what fields of t = 0 foresee, which the first group to move changes for the second."""
+    task = df.Task(0.6, 0.1, df.Bernoulli(0.1), spectrum=GROUPS)
+    found = df.phases(df.solve(task, df.DiagonalNetwork(0.01), 60.0, tol=1e-2))
+    fast, slow = (found[f"activation_50%_s={s:g}"] for s in (4.0, 0.25))
+    assert fast.value == pytest.approx(found.groups[0].time, rel=0.2)
+    assert slow.value > 5 * fast.value

@@ -23,6 +23,8 @@ ROWS = 384
 """Coordinates of that model."""
 MOST_DATA = 1536
 """Its data at most; there are fewer coordinates where there would be more."""
+STIFFEST = 4
+"""Rows of the largest curvature of their own that are always among them, where variances differ."""
 CAUTION = 0.9
 """Share of the limit of stability from which on steps are taken one by one: a finite model's largest
 eigenvalue is within 5 % of the limit's."""
@@ -39,7 +41,8 @@ def curvature(members: Member, states: State, t: float) -> float:
     """The largest eigenvalue of the Hessian over all members, which stand before a single step."""
     count = len(states.sizes)
     slopes = all_slopes(members, states, jnp.asarray(t))
-    sides = (members.coordinates.weight, members.numbers.delta, states.coordinates.normals)
+    side = members.coordinates
+    sides = (side.weight, side.facts.scale, members.numbers.delta, states.coordinates.normals)
     known = (states.coordinates if states.data is None else states.data).count
     found = jax.tree.map(np.asarray, (slopes, *sides, known))
     return max(of_member(*jax.tree.map(lambda x, k=k: x[k], found)) for k in range(count))
@@ -62,7 +65,9 @@ def all_slopes(members: Member, states: State, t: Any) -> Any:
     return jax.vmap(one)(members, states)
 
 
-def of_member(slopes: Any, weight: np.ndarray, delta: Any, normals: np.ndarray, known: Any) -> float:
+def of_member(
+    slopes: Any, weight: np.ndarray, scale: np.ndarray, delta: Any, normals: np.ndarray, known: Any
+) -> float:
     """The largest eigenvalue of the Hessian of a finite model; `known` of the normals have driven rows."""
     output, by_drive, by_state, heard = slopes
     n = int(min(ROWS, max(8, MOST_DATA / float(delta))))
@@ -70,6 +75,9 @@ def of_member(slopes: Any, weight: np.ndarray, delta: Any, normals: np.ndarray, 
     rng = np.random.default_rng(0)
     which = np.searchsorted(np.cumsum(weight), (np.arange(n) + 0.5) / n * np.sum(weight))
     which = np.minimum(which, len(weight) - 1)
+    if np.ptp(scale) > 0:  # rare features of large variance decide, and may not be among so few rows
+        own = np.abs(np.einsum("ckn,kcn->n", output, by_drive))
+        which[-STIFFEST:] = np.argsort(own)[-STIFFEST:]
     output, by_drive, by_state = (x[..., which] for x in (output, by_drive, by_state))
     inputs = rng.standard_normal((m, n))
     seen = normals[: min(int(known), m // 2)][:, which]

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dynafield.dmft.activation import LEVEL
+from dynafield.dmft.activation import LEVEL, Activation
 from dynafield.dmft.curves import Curves
 from dynafield.dmft.flow_curves import FlowCurves
 from dynafield.errors import InputError
@@ -17,7 +17,7 @@ from dynafield.records.problems import problem_at
 from dynafield.theory.fields import field_law
 from dynafield.theory.fixed_points import fixed_point
 from dynafield.theory.lazy import lazy_errors, lazy_limit
-from dynafield.theory.phases import Measure, Phases, predicted, target_size
+from dynafield.theory.phases import Measure, Phases, groups_of, predicted, target_size
 
 __all__ = ["Overlay", "Reading", "overlays", "phases", "plot_phases", "reading"]
 
@@ -25,6 +25,8 @@ LEFT = 0.05
 """A plateau is left when so much of the way to its other side is done."""
 QUANTILES = (0.1, 0.5, 0.9)
 """Shares of the true coordinates whose activation times are measured."""
+PATHS = ("time", "w_star", "weight", "replica")
+"""What an activation has for every path."""
 FINE = 4000
 """Times at which a curve is looked at."""
 
@@ -166,7 +168,25 @@ def activations(curves: Curves, index: tuple[int, ...]) -> list[Measure]:
         share, se = (float(x[0]) for x in active.active([last], true))
         meaning = f"share of {name} coordinates active at t = {last:g}"
         told.append(Measure(f"{name}_active", share, share - se, share + se, meaning))
+    told += activations_of_groups(curves, index, active)
     return [one for one in told if not np.isnan(one.value)]
+
+
+def activations_of_groups(curves: Curves, index: tuple[int, ...], active: Activation) -> list[Measure]:
+    """When half of the true coordinates of each group of features are active, where there are groups."""
+    if curves.path_variance is None or curves.task.spectrum is None:
+        return []
+    row, _ = curves.place(0.0, index)
+    variance, told = np.asarray(curves.path_variance)[row], []
+    for size, share in groups_of(curves.task):
+        here = np.isclose(variance, size, rtol=1e-9)
+        if np.isnan(share) or not here.any():
+            continue
+        part = active._replace(**{name: getattr(active, name)[here] for name in PATHS})
+        time, se = part.quantile(0.5, True)
+        meaning = f"half of the true coordinates of variance {size:.3g} have |w| ≥ {active.level:g}"
+        told.append(Measure(f"activation_50%_s={size:.3g}", time, time - se, time + se, meaning))
+    return told
 
 
 def best_stop(seen: Reading, kind: str = "error") -> list[Measure]:

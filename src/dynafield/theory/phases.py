@@ -25,7 +25,17 @@ from dynafield.theory.fields import FieldLaw, field_law
 from dynafield.theory.lazy import lazy_errors, lazy_size
 from dynafield.theory.silverstein import half_time
 
-__all__ = ["STAGES", "GroupTime", "Measure", "Phases", "Stage", "predicted", "single", "target_size"]
+__all__ = [
+    "STAGES",
+    "GroupTime",
+    "Measure",
+    "Phases",
+    "Stage",
+    "groups_of",
+    "predicted",
+    "single",
+    "target_size",
+]
 
 STAGES = ("lazy", "plateau", "grokking", "rich", "search", "descent", "crossover")
 """Names of all stages there are."""
