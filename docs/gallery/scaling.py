@@ -3,7 +3,8 @@
 Features with variances falling as 1/k², targets with two source exponents β, four samples per dimension, no
 noise: excess error against time for a linear model and for a network of small α. Where small variances have
 the larger targets (β = 0.3) both fall alike, and where they have the smaller ones (β = 1) the network, which
-has to wait for its small weights to grow, is the slower one. Numbers are fitted exponents.
+has to wait for its small weights to grow, is the slower one. Numbers are fitted exponents; at β = 0.3 they
+are larger than expected, since there are no features beyond rank 100 to be left unlearnt.
 """
 
 import matplotlib.pyplot as plt

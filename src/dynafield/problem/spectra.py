@@ -72,7 +72,8 @@ def isotropic(prior: Components) -> JointLaw:
 class Spectrum(eqx.Module):
     """The law of a feature's variance, and how targets depend on it.
 
-    A spectrum of your own needs `joint` (strata, with the task's prior) and `draw` (finite models).
+    A spectrum of your own needs `joint` (strata, with the task's prior), and for finite models `draw` and
+    `variances`.
     """
 
     @abc.abstractmethod
