@@ -1,4 +1,4 @@
-"""Does learning features change the scaling law?
+"""Does learning features change exponents?
 
 Features with variances falling as 1/k², targets with two source exponents β, four samples per dimension, no
 noise: excess error against time for a linear model and for a network of small α. Where small variances have
