@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import dynafield as df
+from dynafield.dmft.curvature import of_member
 from dynafield.dmft.sampling import draw, strata
 from dynafield.theory.lazy import lazy_errors
 
@@ -90,3 +91,16 @@ def test_groups_become_active_in_their_own_time():
     fast, slow = (found[f"activation_50%_s={s:g}"] for s in (4.0, 0.25))
     assert fast.value == pytest.approx(found.groups[0].time, rel=0.2)
     assert slow.value > 5 * fast.value
+
+
+def test_a_rare_feature_of_large_variance_is_seen_in_the_curvature():
+    """One row in a million with s = 100: its own curvature is 100, that of all others at most 5.8."""
+    n, scale = 2000, np.ones(2000)
+    scale[7] = 10.0
+    weight = np.where(scale > 1, 1e-6, 1.0) / n
+    output, by_drive = scale[None, None], -scale[None, None]
+    slopes = (output, by_drive, np.zeros((1, 1, n)), None)
+    assert of_member(slopes, weight, scale, 0.5, np.zeros((0, n)), 0) == pytest.approx(100.0, rel=0.3)
+    slopes = (np.ones((1, 1, n)), -np.ones((1, 1, n)), np.zeros((1, 1, n)), None)
+    alike = of_member(slopes, np.full(n, 1 / n), np.ones(n), 0.5, np.zeros((0, n)), 0)
+    assert alike == pytest.approx((1 + 0.5**-0.5) ** 2, rel=0.05)
