@@ -135,6 +135,10 @@ def test_the_eigenbasis_of_any_covariance_serves_linear_models_only():
     X = rng.standard_normal((50, 30)) @ np.linalg.cholesky(covariance).T / np.sqrt(30)
     by_data = df.spectrum_of(X, w_star)
     assert df.Task(0.5, 0.1, spectrum=by_data).signal == pytest.approx(np.mean((X @ w_star) ** 2), rel=1e-10)
+    few = X[:20]  # ten directions that no sample has
+    left = df.spectrum_of(few, w_star)
+    assert len(left.values) == 20
+    assert df.Task(1.0, 0.1, spectrum=left).signal == pytest.approx(np.mean((few @ w_star) ** 2), rel=1e-10)
     for call in (df.fixed_point, df.search_phase, lambda t, n: df.solve(t, n, 1.0), df.phases):
         with pytest.raises(df.InputError, match="eigenvectors"):
             call(task, df.DiagonalNetwork(0.3))

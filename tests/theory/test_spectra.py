@@ -7,7 +7,7 @@ from scipy.special import ndtr
 
 import dynafield as df
 from dynafield.theory.lazy import lazy_errors, lazy_limit, lazy_size
-from dynafield.theory.silverstein import learnt
+from dynafield.theory.silverstein import half_time, learnt
 
 GROUPS = df.Spectrum.groups([(0.2, 4.0), (0.8, 0.25)])
 POWER = df.PowerLaw(1.2, 50.0)
@@ -88,6 +88,7 @@ def test_groups_are_learnt_in_their_own_time():
     """The share of a target that is learnt: all of it with many data, 1 - e^(-st) with infinitely many."""
     law = df.Task(1e6, 0.0, df.Gaussian(1.0), spectrum=GROUPS).law
     assert learnt(law, 1e6, 4.0, 0.3) == pytest.approx(-np.expm1(-1.2), rel=1e-5)
+    assert half_time(law, 1e6, 4.0) == pytest.approx(np.log(2) / 4, rel=1e-5)
     found = df.phases(df.Task(0.6, 0.1, df.Bernoulli(0.1), spectrum=GROUPS), df.DiagonalNetwork(10.0, 0.2))
     fast, slow = found.groups
     assert (fast.variance, slow.variance) == (4.0, 0.25)

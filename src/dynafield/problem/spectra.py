@@ -103,8 +103,8 @@ class Spectrum(eqx.Module):
 
     @property
     def lowest(self) -> Any:
-        """The smallest variance of a continuous law."""
-        raise NotImplementedError
+        """The smallest variance of a continuous law; None: that of its strata."""
+        return None
 
     @property
     def eigenbasis(self) -> bool:
@@ -406,7 +406,8 @@ def spectrum_of(data: Any, w_star: Any = None, covariance: bool | None = None) -
     entries of variance s/d, so that \(\Sigma = d\,E[xx^\top]\) has eigenvalues of order one; a covariance is
     Σ itself. `w_star` is turned into the eigenbasis. A diagonal covariance keeps its order, and serves
     diagonal networks too; any other does not, since their coordinates are the features themselves. Directions
-    without variance are left out, with their targets.
+    without variance are left out, with their targets: the others are then all there are, d of them, which δ
+    and s count by.
     """
     matrix = real_matrix("data", data)
     n, d = matrix.shape
@@ -435,4 +436,4 @@ def spectrum_of(data: Any, w_star: Any = None, covariance: bool | None = None) -
     if not np.any(kept):
         raise InputError("data must vary: all its eigenvalues are zero")
     turned = None if target is None else vectors.T[kept] @ target
-    return EmpiricalSpectrum(values[kept], turned, rotated=True)
+    return EmpiricalSpectrum(values[kept] * (np.sum(kept) / d), turned, rotated=True)

@@ -49,7 +49,8 @@ class Batch(NamedTuple):
     @property
     def lowest(self) -> Any:
         """The smallest variance; None where one of the strata has it."""
-        return None if len(self.fineness) == 1 else jnp.asarray(self.task.spectrum.lowest)  # type: ignore[union-attr]
+        spectrum = self.task.spectrum
+        return None if spectrum is None or spectrum.lowest is None else jnp.asarray(spectrum.lowest)
 
     @property
     def silent(self) -> bool:
