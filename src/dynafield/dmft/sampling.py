@@ -85,7 +85,7 @@ class Sample(NamedTuple):
 
 def strata(law: JointLaw, points: int) -> list[Stratum]:
     """How about `points` points are shared out."""
-    law = JointLaw(*(np.asarray(part, float)[np.asarray(law.weight) > 0] for part in law))
+    law = JointLaw(*(np.asarray(part, float) for part in law.present))
     if len(law.weight) <= STRATA:
         groups = [np.array([k]) for k in range(len(law.weight))]
     elif np.all(law.variance == law.variance[0]):

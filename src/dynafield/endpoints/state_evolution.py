@@ -15,8 +15,8 @@ from dynafield.errors import InputError
 from dynafield.problem.checks import integer, one_real
 from dynafield.problem.mirror import MirrorMap
 from dynafield.problem.networks import DiagonalNetwork, Network
-from dynafield.problem.observation import Mixture, active_fraction, mirror_averages, soft_threshold_error
-from dynafield.problem.spectra import FINENESS
+from dynafield.problem.observation import active_fraction, mirror_averages, soft_threshold_error
+from dynafield.problem.spectra import JointLaw
 from dynafield.problem.task import Task
 from dynafield.problem.trainers import check_features
 from dynafield.records.text import as_text, show
@@ -55,7 +55,7 @@ class StateEvolution:
 
 
 @functools.partial(jax.jit, static_argnames=("case", "depth", "iterations"))
-def recursion(case: str, depth: int, iterations: int, mixture: Mixture, delta, sigma, alpha, lam) -> Any:
+def recursion(case: str, depth: int, iterations: int, mixture: JointLaw, delta, sigma, alpha, lam) -> Any:
     """All iterations as one compiled loop."""
 
     def errors(tau, t):
@@ -72,7 +72,7 @@ def recursion(case: str, depth: int, iterations: int, mixture: Mixture, delta, s
         b = slope / delta
         return (jnp.sqrt((c_w + sigma**2) / delta), lam + b * t), (tau, t, b, c_w)
 
-    tau = jnp.sqrt((mixture.second_moment + sigma**2) / delta)
+    tau = jnp.sqrt((mixture.signal + sigma**2) / delta)
     mean, first = jnp.sum(mixture.weight * mixture.variance), 1.0
     if case == "interpolating":
         first = mean * MirrorProx(MirrorMap(alpha, depth)).first_threshold(tau / jnp.sqrt(mean))
@@ -94,8 +94,7 @@ def state_evolution(task: Task, net: Network, iterations: int = 200) -> StateEvo
         raise InputError("delta must not be 1 where lam is 0: there is no fixed point there")
     iterations = integer("iterations", iterations, 1)
     case = denoiser_of(net, delta).case
-    law = task.law_at(FINENESS[1])
-    mixture = Mixture(*(jnp.asarray(part[np.asarray(law.weight) > 0]) for part in law))
+    mixture = JointLaw(*map(jnp.asarray, task.law.present))
     numbers = (jnp.asarray(x) for x in (delta, sigma, net.alpha, net.lam))
     tau, t, b, c_w = (np.asarray(x) for x in recursion(case, net.depth, iterations, mixture, *numbers))
     return StateEvolution(task, net, case, tau, t, b, c_w, c_w + sigma**2)

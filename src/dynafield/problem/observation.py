@@ -7,7 +7,7 @@ less noise, \(\tau/\sqrt s\), and is held back less, by θ/s or R_w/s; its error
 [eq:observed_s].
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,10 +16,10 @@ from jaxtyping import Array, Float
 from dynafield.numerics.averages import REACH, Curve, Nodes, adapted_nodes, quadrature_error
 from dynafield.numerics.gaussian import interval_average, normal_tail, tail_square
 from dynafield.problem.mirror import MirrorMap
+from dynafield.problem.spectra import JointLaw
 
 __all__ = [
     "Averages",
-    "Mixture",
     "active_fraction",
     "mirror_averages",
     "nodes_along",
@@ -29,31 +29,14 @@ __all__ = [
 ]
 
 
-class Mixture(NamedTuple):
-    """Strata of targets: weights, means and widths, and the variance of the features."""
-
-    weight: Float[Array, " c"]
-    mean: Float[Array, " c"]
-    std: Float[Array, " c"]
-    variance: Float[Array, " c"]
-
-    @property
-    def second_moment(self) -> Array:
-        """ρ² = E[s w*²]."""
-        return jnp.sum(self.weight * self.variance * (self.mean**2 + self.std**2))
-
-    def noise(self, tau: Float[Array, ""]) -> Float[Array, " c"]:
-        r"""Standard deviation \(\tau/\sqrt s\) of the noise that a target is seen through [eq:observed_s]."""
-        return tau / jnp.sqrt(self.variance)
-
-
-def widths(mixture: Mixture, tau: Float[Array, ""]) -> Float[Array, " c"]:
+def widths(mixture: JointLaw, tau: Float[Array, ""]) -> Float[Array, " c"]:
     """Standard deviation of the observation in each stratum (no slope where it is 0)."""
     square = mixture.std**2 + mixture.noise(tau) ** 2
-    return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1.0)), 0.0)
+    safe: Any = jnp.where(square > 0, square, 1.0)
+    return jnp.where(square > 0, jnp.sqrt(safe), 0.0)
 
 
-def active_fraction(mixture: Mixture, tau: Float[Array, ""], theta: Float[Array, ""]) -> Float[Array, ""]:
+def active_fraction(mixture: JointLaw, tau: Float[Array, ""], theta: Float[Array, ""]) -> Float[Array, ""]:
     r"""\(P(w \neq 0) = P(|y| > \theta/s)\)."""
     t, theta = widths(mixture, tau), theta / mixture.variance
     above, below = (theta - mixture.mean) / t, (theta + mixture.mean) / t
@@ -61,7 +44,7 @@ def active_fraction(mixture: Mixture, tau: Float[Array, ""], theta: Float[Array,
 
 
 def soft_threshold_error(
-    mixture: Mixture, tau: Float[Array, ""], theta: Float[Array, ""]
+    mixture: JointLaw, tau: Float[Array, ""], theta: Float[Array, ""]
 ) -> Float[Array, ""]:
     r"""\(C_w = E[s\,(w - w^*)^2]\), each piece positive and free of cancellation.
 
@@ -104,7 +87,7 @@ def observed_curve(mirror: MirrorMap, response: Float[Array, "*r"]) -> Curve:
 def nodes_along(
     mirror: MirrorMap,
     response: Float[Array, ""],
-    mixture: Mixture,
+    mixture: JointLaw,
     tau: Float[Array, ""],
     count: int,
     core: Float[Array, ""] | None = None,
@@ -124,7 +107,7 @@ def nodes_along(
 
 
 def mirror_averages(
-    mirror: MirrorMap, mixture: Mixture, count: int, z: Float[Array, ""], r: Float[Array, ""]
+    mirror: MirrorMap, mixture: JointLaw, count: int, z: Float[Array, ""], r: Float[Array, ""]
 ) -> Averages:
     r"""\(C_w\), \(E[s\kappa/(s\kappa+R_w)]\) and its complement, at noise \(e^z\), response \(e^r\)."""
     tau, response = jnp.exp(z), jnp.exp(r)

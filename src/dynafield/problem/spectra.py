@@ -58,6 +58,18 @@ class JointLaw(NamedTuple):
         r"""\(\rho^2 = E[s\,w^{*2}]\), the variance of \(x \cdot w^*\)."""
         return (self.weight * self.variance * (self.mean**2 + self.std**2)).sum()
 
+    def noise(self, tau: Any) -> Any:
+        r"""Standard deviation \(\tau/\sqrt s\) of the noise that a target is seen through [eq:observed_s]."""
+        return tau / self.variance**0.5
+
+    @property
+    def present(self) -> "JointLaw":
+        """Without strata that have no weight; all of them while JAX does not know the weights."""
+        if isinstance(self.weight, Tracer):
+            return self
+        kept = np.asarray(self.weight) > 0
+        return self if kept.all() else JointLaw(*(part[kept] for part in self))
+
     @property
     def components(self) -> Components:
         """The law of w* alone."""

@@ -11,7 +11,6 @@ from jax.core import Tracer
 from dynafield.errors import InputError
 from dynafield.problem.checks import concrete, derivative_order, same_shape
 from dynafield.problem.networks import DiagonalNetwork
-from dynafield.problem.observation import Mixture
 from dynafield.problem.spectra import FINENESS, JointLaw
 from dynafield.problem.task import Task
 from dynafield.problem.trainers import check_features
@@ -36,15 +35,11 @@ class Batch(NamedTuple):
 
     def law(self, fineness: int | None = None) -> JointLaw:
         """Strata of variances and targets; those without weight are dropped."""
-        law = self.task.law_at(self.fineness[0] if fineness is None else fineness)
-        if isinstance(law.weight, Tracer):
-            return law
-        kept = np.asarray(law.weight) > 0
-        return law if kept.all() else JointLaw(*(part[kept] for part in law))
+        return self.task.law_at(self.fineness[0] if fineness is None else fineness).present
 
-    def mixture(self, fineness: int | None = None) -> Mixture:
+    def mixture(self, fineness: int | None = None) -> JointLaw:
         """The same as JAX arrays."""
-        return Mixture(*map(jnp.asarray, self.law(fineness)))
+        return JointLaw(*map(jnp.asarray, self.law(fineness)))
 
     @property
     def lowest(self) -> Any:

@@ -34,9 +34,7 @@ LEGENDRE = np.polynomial.legendre.leggauss(100)
 def field_law(task: Task, net: DiagonalNetwork) -> "FieldLaw":
     """The law of fields of one problem, given in plain numbers."""
     noise = ((task.signal + float(task.sigma) ** 2) / float(task.delta)) ** 0.5
-    parts = task.law
-    there = np.asarray(parts.weight) > 0
-    return FieldLaw(JointLaw(*(np.asarray(part, float)[there] for part in parts)), noise, net)
+    return FieldLaw(JointLaw(*(np.asarray(part, float) for part in task.law.present)), noise, net)
 
 
 @dataclasses.dataclass(frozen=True)

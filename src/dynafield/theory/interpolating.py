@@ -9,7 +9,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from dynafield.problem.mirror import MirrorMap
-from dynafield.problem.observation import Averages, Mixture, widths
+from dynafield.problem.observation import Averages, widths
+from dynafield.problem.spectra import JointLaw
 from dynafield.theory.pair import Parameters, balance
 
 __all__ = ["bounds", "residuals", "start"]
@@ -21,7 +22,7 @@ def residuals(p: Parameters, a: Averages, z: Float[Array, ""]) -> Float[Array, "
     return jnp.stack([balance(p, a.c_w, z), closure])
 
 
-def bounds(p: Parameters, mixture: Mixture, depth: int, z: Float[Array, ""]) -> tuple[Array, Array]:
+def bounds(p: Parameters, mixture: JointLaw, depth: int, z: Float[Array, ""]) -> tuple[Array, Array]:
     r"""sκ lies between its values at w = 0 and at the largest y, so \(R_w\delta/(1-\delta)\) does too."""
     mirror = MirrorMap(p.alpha, depth)
     largest = jnp.abs(mixture.mean) + 10.0 * widths(mixture, jnp.exp(z))
@@ -31,7 +32,7 @@ def bounds(p: Parameters, mixture: Mixture, depth: int, z: Float[Array, ""]) -> 
     return low + jnp.min(size) - 1.0, low + jnp.max(size + ratio) + 1.0
 
 
-def start(p: Parameters, mixture: Mixture, depth: int, z: Float[Array, ""]) -> Float[Array, ""]:
+def start(p: Parameters, mixture: JointLaw, depth: int, z: Float[Array, ""]) -> Float[Array, ""]:
     """A guess of log R_w: ridge-like for large α, a soft threshold near τ for small α."""
     mean = jnp.sum(mixture.weight * mixture.variance)
     mirror, tau = MirrorMap(p.alpha, depth), jnp.exp(z) / jnp.sqrt(mean)

@@ -12,7 +12,8 @@ from jaxtyping import Array, Bool, Float
 from dynafield.compiled import make_room
 from dynafield.numerics.averages import quadrature_error
 from dynafield.problem.mirror import MirrorMap
-from dynafield.problem.observation import Mixture, mirror_averages, soft_threshold_error
+from dynafield.problem.observation import mirror_averages, soft_threshold_error
+from dynafield.problem.spectra import JointLaw
 from dynafield.theory import interpolating, regularized
 from dynafield.theory.pair import Parameters, follow, noise_range, solve_pair
 from dynafield.theory.rate_equations import (
@@ -46,8 +47,8 @@ class Laws(NamedTuple):
     """Strata of variances and targets; of a continuous spectrum also two thirds of them, to see how good they
     are, and its smallest variance."""
 
-    mixture: Mixture
-    fewer: Mixture | None
+    mixture: JointLaw
+    fewer: JointLaw | None
     lowest: Float[Array, ""] | None
 
 

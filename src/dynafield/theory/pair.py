@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from dynafield.numerics.roots import newton_correction
-from dynafield.problem.observation import Mixture
+from dynafield.problem.spectra import JointLaw
 
 __all__ = ["Parameters", "balance", "follow", "noise_range", "solve_pair"]
 
@@ -44,9 +44,9 @@ def balance(p: Parameters, c_w: Float[Array, ""], z: Float[Array, ""]) -> Float[
     return jnp.log((c_w + p.sigma**2) / p.delta) - 2 * z
 
 
-def noise_range(p: Parameters, mixture: Mixture) -> tuple[Array, Array, Array]:
+def noise_range(p: Parameters, mixture: JointLaw) -> tuple[Array, Array, Array]:
     r"""Lowest, highest and first log τ: the noise of an untrained network, to \(e^{15}\) above."""
-    untrained = 0.5 * jnp.log((p.sigma**2 + mixture.second_moment) / p.delta)
+    untrained = 0.5 * jnp.log((p.sigma**2 + mixture.signal) / p.delta)
     return untrained - 340.0, untrained + 15.0, untrained
 
 

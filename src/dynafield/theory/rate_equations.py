@@ -17,7 +17,8 @@ from jaxtyping import Array, Bool, Float
 from dynafield.numerics.averages import REACH, quadrature_error
 from dynafield.numerics.roots import bracketed_newton
 from dynafield.problem.mirror import MirrorMap
-from dynafield.problem.observation import Mixture, nodes_along, widths
+from dynafield.problem.observation import nodes_along, widths
+from dynafield.problem.spectra import JointLaw
 
 __all__ = [
     "PINCHED",
@@ -64,7 +65,7 @@ class Rate(NamedTuple):
 def slopes_along(
     mirror: MirrorMap,
     response: Float[Array, ""],
-    mixture: Mixture,
+    mixture: JointLaw,
     tau: Float[Array, ""],
     count: int,
     core: Float[Array, ""] | None = None,
@@ -151,7 +152,7 @@ def spacing(mirror: MirrorMap, x: Float[Array, ""]) -> Float[Array, ""]:
 
 def ridgeless_slopes(
     mirror: MirrorMap,
-    mixture: Mixture,
+    mixture: JointLaw,
     tau: Float[Array, ""],
     count: int,
     x: Float[Array, ""],
