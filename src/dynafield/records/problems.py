@@ -1,5 +1,6 @@
 """A task and a network as labelled data, and back."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,15 @@ from dynafield.problem.task import Task
 from dynafield.records.axes import PARAMETERS, parameter_axes, spans
 from dynafield.records.text import show
 
-__all__ = ["add_problem", "described", "parameters", "problem_at", "read_problem"]
+__all__ = [
+    "add_problem",
+    "described",
+    "model_facts",
+    "parameters",
+    "problem_at",
+    "read_model",
+    "read_problem",
+]
 
 
 def parameters(task: Task, net: Any) -> dict[str, np.ndarray]:
@@ -52,13 +61,7 @@ def add_problem(data: xr.Dataset, task: Task, net: Any) -> xr.Dataset:
     for name, value in values.items():
         dims = tuple(axes[i] for i in along[name])
         data.coords[name] = (dims, value.reshape([shape[i] for i in along[name]]))
-    data.attrs |= {"axes": " ".join(axes), "network": type(net).__name__}
-    if isinstance(net, Network):
-        data.attrs["depth"] = net.depth
-    else:
-        data.attrs |= {"network": Flow.__name__, "flow": net.name, "numbers": " ".join(net.numbers())}
-    if isinstance(net, TruncatedDiagonalNetwork):
-        data.attrs["M"] = net.M
+    data.attrs |= {"axes": " ".join(axes)} | model_facts(net)
     kind = type(task.prior)
     ours = kind.__module__ == priors.__name__
     data.attrs["prior"] = kind.__name__ if ours else f"own {kind.__name__}"
@@ -68,6 +71,14 @@ def add_problem(data: xr.Dataset, task: Task, net: Any) -> xr.Dataset:
     for field, value in task.prior.components._asdict().items():
         data[f"mixture_{field}"] = ("mixture_component", value)
     return data if task.spectrum is None else add_spectrum(data, task)
+
+
+def model_facts(net: Any) -> dict[str, Any]:
+    """What a file says of a network or flow, but for its numbers."""
+    if not isinstance(net, Network):
+        return {"network": Flow.__name__, "flow": net.name, "numbers": " ".join(net.numbers())}
+    bound = {"M": net.M} if isinstance(net, TruncatedDiagonalNetwork) else {}
+    return {"network": type(net).__name__, "depth": net.depth} | bound
 
 
 def add_spectrum(data: xr.Dataset, task: Task) -> xr.Dataset:
@@ -136,17 +147,18 @@ def read_problem(data: xr.Dataset) -> tuple[Task, Any]:
     spectrum = read_spectrum(data)
     own = spectrum is not None and spectrum.own_targets is not None
     task = Task(values["delta"], values["sigma"], None if own else read_prior(data), spectrum)
-    if flow:
-        return task, SavedFlow(data.attrs["flow"], {name: values[name] for name in own_numbers})
-    return task, read_network(data, values["alpha"], values["lam"])
+    return task, read_model(data.attrs, values)
 
 
-def read_network(data: xr.Dataset, alpha: Any, lam: Any) -> Network:
-    """The network of the class that the file names."""
-    kind, depth = data.attrs["network"], int(data.attrs["depth"])
+def read_model(facts: Mapping[str, Any], numbers: Mapping[str, Any]) -> Any:
+    """The network of the class that the file names; of a flow, its name and numbers."""
+    kind = facts["network"]
+    if kind == Flow.__name__:
+        return SavedFlow(facts["flow"], {name: numbers[name] for name in facts.get("numbers", "").split()})
+    alpha, lam, depth = numbers["alpha"], numbers["lam"], int(facts["depth"])
     if kind == DiagonalNetwork.__name__:
         return DiagonalNetwork(alpha, lam, depth)
     if kind == TruncatedDiagonalNetwork.__name__:
-        return TruncatedDiagonalNetwork(alpha, lam, depth, data.attrs["M"])
+        return TruncatedDiagonalNetwork(alpha, lam, depth, facts["M"])
     known = f"{DiagonalNetwork.__name__} or {TruncatedDiagonalNetwork.__name__}"
     raise FileError(f"network must be {known}, the file has {kind}")

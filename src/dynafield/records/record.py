@@ -3,7 +3,7 @@
 import abc
 import dataclasses
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import xarray as xr
@@ -16,7 +16,7 @@ from dynafield.records.axes import parameter_axes
 from dynafield.records.problems import add_problem, described, parameters, read_problem
 from dynafield.records.text import as_html, as_text, show
 
-__all__ = ["Record", "quantity"]
+__all__ = ["Labelled", "Record", "quantity"]
 
 
 def quantity(
@@ -31,12 +31,8 @@ def quantity(
     return dataclasses.field(metadata=facts)
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
-class Record:
-    """A result for a task and a network, over the axes of their parameters."""
-
-    task: Task
-    net: Any
+class Labelled(abc.ABC):
+    """A result as labelled numbers: a dataclass whose `quantity` fields are its numbers."""
 
     title: ClassVar[str]
 
@@ -44,15 +40,74 @@ class Record:
     def plot(self, ax: Any = None) -> Any:
         """Draw the result on `ax`, or on new axes, and return them."""
 
+    @abc.abstractmethod
+    def to_xarray(self) -> xr.Dataset:
+        """Everything as a labelled data set."""
+
+    @classmethod
+    @abc.abstractmethod
+    def from_xarray(cls, data: xr.Dataset) -> "Labelled":
+        """The result that `to_xarray` described."""
+
+    @classmethod
+    def numbered(cls) -> list[Any]:
+        """The fields that are labelled numbers."""
+        return [field for field in dataclasses.fields(cast(Any, cls)) if "meaning" in field.metadata]
+
     @classmethod
     def quantities(cls) -> dict[str, str]:
         """The labelled numbers of this kind of result: name and meaning."""
-        fields = dataclasses.fields(cls)
-        return {f.name: f.metadata["meaning"] for f in fields if "meaning" in f.metadata}
+        return {field.name: field.metadata["meaning"] for field in cls.numbered()}
+
+    @classmethod
+    def values_in(cls, data: xr.Dataset) -> dict[str, Any]:
+        """The labelled numbers that a data set holds; KeyError where one is missing."""
+        return {
+            field.name: None
+            if field.metadata["optional"] and field.name not in data
+            else unwrap(data[field.name].values)
+            for field in cls.numbered()
+        }
 
     def has(self) -> list[str]:
         """Names of the labelled numbers that this result has, or can make."""
         return list(self.quantities())
+
+    def facts(self) -> dict[str, Any]:
+        """Fields that are neither problem nor numbers, as attributes of the data set."""
+        return {}
+
+    @classmethod
+    def settings(cls, data: xr.Dataset) -> dict[str, Any]:
+        """The fields behind `facts`, from the attributes of the data set."""
+        return {}
+
+    def save(self, path: str | Path) -> Path:
+        """Write everything to a netCDF file; `dynafield.load` reads it back."""
+        return files.write(self.to_xarray(), type(self).__name__, path)
+
+    def content(self) -> bytes:
+        """The bytes of the file that `save` writes."""
+        return files.content(self.to_xarray(), type(self).__name__)
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """What the result shows of itself: name, value, meaning."""
+        shown = [f for f in self.numbered() if f.metadata.get("shown") and getattr(self, f.name) is not None]
+        return [(f.name, show(getattr(self, f.name)), f.metadata["meaning"]) for f in shown]
+
+    def __repr__(self) -> str:
+        return as_text(f"{type(self).__name__}: {self.title}", self.rows())
+
+    def _repr_html_(self) -> str:
+        return as_html(f"{type(self).__name__}: {self.title}", self.rows())
+
+
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+class Record(Labelled):
+    """A result for a task and a network, over the axes of their parameters."""
+
+    task: Task
+    net: Any
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -68,9 +123,9 @@ class Record:
                 )
         axes = parameter_axes(parameters(self.task, self.net))
         data = xr.Dataset()
-        for field in dataclasses.fields(self):
+        for field in self.numbered():
             facts = field.metadata
-            if "meaning" in facts and getattr(self, field.name) is not None:
+            if getattr(self, field.name) is not None:
                 values = np.asarray(getattr(self, field.name))
                 swept = axes if facts["swept"] else ()
                 dims = (*swept, *self.axes_of(facts["over"], values.ndim - len(swept)))
@@ -81,39 +136,15 @@ class Record:
         """Names of the axes of a field that is over `over` and has so many."""
         return over
 
-    def facts(self) -> dict[str, Any]:
-        """Fields that are neither problem nor numbers, as attributes of the data set."""
-        return {}
-
-    def save(self, path: str | Path) -> Path:
-        """Write everything to a netCDF file; `dynafield.load` reads it back."""
-        return files.write(self.to_xarray(), type(self).__name__, path)
-
-    def content(self) -> bytes:
-        """The bytes of the file that `save` writes."""
-        return files.content(self.to_xarray(), type(self).__name__)
-
     @classmethod
     def from_xarray(cls, data: xr.Dataset) -> "Record":
         """The result that `to_xarray` described."""
         try:
             task, net = read_problem(data)
-            values = {
-                field.name: None
-                if field.metadata["optional"] and field.name not in data
-                else unwrap(data[field.name].values)
-                for field in dataclasses.fields(cls)
-                if "meaning" in field.metadata
-            }
-            values |= cls.settings(data)
+            values = cls.values_in(data) | cls.settings(data)
         except KeyError as error:
             raise FileError(f"a {cls.__name__} must contain {error}, and the file does not") from error
         return cls(task, net, **values)
-
-    @classmethod
-    def settings(cls, data: xr.Dataset) -> dict[str, Any]:
-        """The fields behind `facts`, from the attributes of the data set."""
-        return {}
 
     def rows(self) -> list[tuple[str, str, str]]:
         """What the result shows of itself: name, value, meaning."""
@@ -122,19 +153,7 @@ class Record:
             ("task", f"δ={show(task.delta, 6)} σ={show(task.sigma, 6)} {task.prior}{task.inputs}", ""),
             ("network", described(self.net), ""),
         ]
-        fields = [
-            f
-            for f in dataclasses.fields(self)
-            if f.metadata.get("shown") and getattr(self, f.name) is not None
-        ]
-        numbers = [(f.name, show(getattr(self, f.name)), f.metadata["meaning"]) for f in fields]
-        return problem + numbers
-
-    def __repr__(self) -> str:
-        return as_text(f"{type(self).__name__}: {self.title}", self.rows())
-
-    def _repr_html_(self) -> str:
-        return as_html(f"{type(self).__name__}: {self.title}", self.rows())
+        return problem + super().rows()
 
 
 def unwrap(values: np.ndarray) -> Any:

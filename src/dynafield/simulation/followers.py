@@ -1,0 +1,169 @@
+"""What follows a training run to learn from it: its response, copies without a datum, other weights."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from dynafield.problem.updates import Update
+from dynafield.simulation import own_data
+from dynafield.simulation.left_out import Ramps, Response, left_out_outputs
+from dynafield.simulation.own_data import Given, Outputs, Shift
+
+__all__ = ["Copies", "OtherWeights", "Probes", "Stretch", "size_of"]
+
+SHORTEST = 0.01
+"""Smallest leverage that is told from zero."""
+
+
+class Stretch(NamedTuple):
+    """Training between two times: its steps, the state before and after them, and what is seen after."""
+
+    rule: Update | None
+    steps: Any
+    before: Any
+    after: Any
+    start: float
+    end: float
+    seen: Outputs
+    moved: float
+
+
+def nothing_like(state: Any, count: int) -> Any:
+    """Tangents that are zero."""
+    return jax.tree.map(lambda x: jnp.zeros((*jnp.shape(x), count)), state)
+
+
+def tangents_after(given: Given, stretch: Stretch, tangents: Any, first: np.ndarray, last: np.ndarray) -> Any:
+    """Derivatives of the state along shifts that go from one value to another on the way."""
+    shifts = jax.tree.map(jnp.asarray, Shift(first, last, stretch.start, stretch.end))
+    return own_data.responses(given, stretch.rule, stretch.steps, stretch.before, tangents, shifts)
+
+
+class Probes:
+    """The response of training to random ramps, and outputs without the part that is a datum's own."""
+
+    def __init__(self, given: Given, count: int, most: int, seed: int, state: Any, seen: Outputs):
+        self.given, self.count = given, count
+        self.leverage = leverages(given)
+        self.ramps = Ramps(len(given.y), count, most, given.intercept, seed)
+        self.tangents = nothing_like(state, count)
+        self.f, self.ell = [seen.f], [seen.ell]
+        self.ramps.add(size_of(seen.ell))
+        self.rows = [self.row(state, 0.0, seen)]
+
+    def row(self, state: Any, t: float, seen: Outputs) -> tuple[np.ndarray, np.ndarray]:
+        """The response now."""
+        now = own_data.output_tangents(self.given, state[0], self.tangents[0], np.asarray(t))
+        return self.ramps.response(np.asarray(now), seen.slope, self.leverage)
+
+    def follow(self, stretch: Stretch) -> None:
+        """Go on with the next ramp."""
+        first = self.ramps.total
+        last = self.ramps.add(stretch.moved)
+        self.tangents = tangents_after(self.given, stretch, self.tangents, first, last)
+        row = self.row(stretch.after, stretch.end, stretch.seen)
+        self.rows.append(row)
+        self.f.append(stretch.seen.f)
+        self.ell.append(stretch.seen.ell)
+
+    def response(self, length: int | None = None) -> Response:
+        """Rows of the response as triangular matrices over times and ramps, one for each probe."""
+        rows = self.rows[:length]
+        full = [np.zeros((len(rows), len(rows), self.count)) for _ in range(2)]
+        for k, row in enumerate(rows):
+            for matrix, part in zip(full, row, strict=True):
+                matrix[k, : k + 1] = part
+        return Response(*full)
+
+    def own_part_removed(
+        self, response: Response, f: np.ndarray, ell: np.ndarray, left: int | None = None
+    ) -> Float[np.ndarray, "k n"]:
+        """Outputs, or changes of them, without what each datum has sent back itself; by all probes but one
+        where it is said."""
+        intercept = len(self.given.y) if self.given.intercept else 0
+        return left_out_outputs(f, ell, self.leverage, *response.without(left, intercept))
+
+    def outputs_without(self, response: Response, left: int | None = None) -> Float[np.ndarray, "k n"]:
+        """Outputs on all data as if each had been left out."""
+        length = len(response.of_outputs)
+        return self.own_part_removed(response, np.stack(self.f[:length]), np.stack(self.ell[:length]), left)
+
+    def left_out(self) -> Float[np.ndarray, " n"]:
+        """The same, now."""
+        return self.outputs_without(self.response())[-1]
+
+
+class Copies:
+    """The same training without one datum each, for all data side by side."""
+
+    def __init__(self, given: Given, state: Any):
+        n = len(given.y)
+        self.given, self.t = given, 0.0
+        self.weights = jnp.asarray((1.0 - np.eye(n)) * (n / (n - 1)))
+        self.states = jax.tree.map(lambda x: jnp.repeat(jnp.asarray(x)[..., None], n, -1), state)
+
+    def follow(self, stretch: Stretch) -> None:
+        """Take the same steps."""
+        self.states = own_data.copies(self.given, stretch.rule, stretch.steps, self.states, self.weights)
+        self.t = stretch.end
+
+    def left_out(self) -> Float[np.ndarray, " n"]:
+        """Outputs of all copies on the datum that each has not seen."""
+        places = np.arange(len(self.given.y))
+        out = own_data.own_outputs(self.given, self.states[0], self.weights, places, np.asarray(self.t))
+        return np.asarray(out)
+
+
+class OtherWeights:
+    """How outputs would change if some data counted more and others less [eq:multipliers].
+
+    A datum that counts for nothing no longer sends back what it would if it were left out: it is this, not
+    its residual, that other weights shift.
+    """
+
+    def __init__(self, given: Given, count: int, seed: int, state: Any, left_out: np.ndarray):
+        n = len(given.y)
+        signs = np.random.default_rng([seed, n, count, 1]).choice([-1.0, 1.0], size=(n, count))
+        self.given, self.multipliers = given, signs - signs.mean(axis=0)
+        self.tangents = nothing_like(state, count)
+        self.shifts = [self.shift(left_out, 0.0)]
+        self.changes = [np.zeros((n, count)) - self.level(self.shifts[0])]
+
+    def shift(self, left_out: np.ndarray, t: float) -> Float[np.ndarray, "n m"]:
+        """What data send back more or less."""
+        return self.multipliers * np.asarray(own_data.sent_back(self.given, left_out, np.asarray(t)))[:, None]
+
+    def level(self, shift: np.ndarray) -> np.ndarray:
+        """The part of a shift that the intercept takes at once."""
+        return shift.mean(axis=0) if self.given.intercept else np.zeros(shift.shape[1])
+
+    def follow(self, stretch: Stretch, left_out: np.ndarray) -> None:
+        """Go on, with outputs as if each datum had been left out at the end of the stretch."""
+        first, last = self.shifts[-1], self.shift(left_out, stretch.end)
+        level = self.level(last)
+        self.tangents = tangents_after(
+            self.given, stretch, self.tangents, first - self.level(first), last - level
+        )
+        t = np.asarray(stretch.end)
+        now = np.asarray(own_data.output_tangents(self.given, stretch.after[0], self.tangents[0], t))
+        self.shifts.append(last)
+        self.changes.append(now - level)
+
+
+def leverages(given: Given) -> Float[np.ndarray, " n"]:
+    """Squared lengths of the rows of X, around their mean with an intercept, relative to their average."""
+    X = np.asarray(given.X)
+    squares = np.einsum("nd,nd->n", X, X)
+    if given.intercept:
+        centre = X.mean(axis=0)
+        squares = squares - 2 * X @ centre + centre @ centre
+    mean = float(np.mean(squares))
+    return np.maximum(squares / mean, SHORTEST) if mean > 0 else np.ones(len(X))
+
+
+def size_of(values: np.ndarray) -> float:
+    """Root mean square."""
+    return float(np.sqrt(np.mean(values**2)))
