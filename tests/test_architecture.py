@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "figures": BASE | {"records", "problem"},
     "datasets": BASE | {"problem"},
     **{engine: BASE | {"numerics", "problem", "records", "figures"} for engine in ENGINES},
-    "regressor": BASE | {"problem", "simulation"},
+    "regressor": BASE | {"problem", "simulation", "figures"},
     "explorer": BASE | {"problem", "records", "figures", "studies"} | ENGINES,
     "studies": BASE | {"numerics", "problem", "records", "datasets", "figures"} | ENGINES,
 }

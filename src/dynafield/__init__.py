@@ -43,8 +43,11 @@ if TYPE_CHECKING:
     from dynafield.problem.spectra import JointLaw, PowerLaw, Spectrum, spectrum_of
     from dynafield.problem.task import Task
     from dynafield.problem.trainers import SGD, GradientDescent, GradientFlow, HeavyBall
+    from dynafield.regressor.classifier import DiagonalNetworkClassifier
     from dynafield.regressor.estimator import DiagonalNetworkRegressor
     from dynafield.simulation.flow_runs import FlowRuns
+    from dynafield.simulation.learning_path import learning_path
+    from dynafield.simulation.path_record import LearningPath
     from dynafield.simulation.runs import Runs
     from dynafield.simulation.simulate import simulate, training_data
     from dynafield.studies.comparison import Comparison, compare
@@ -72,6 +75,7 @@ __all__ = [
     "Curves",
     "Datum",
     "DiagonalNetwork",
+    "DiagonalNetworkClassifier",
     "DiagonalNetworkRegressor",
     "Discrete",
     "Empirical",
@@ -93,6 +97,7 @@ __all__ = [
     "InputError",
     "JointLaw",
     "LazyCurves",
+    "LearningPath",
     "Measure",
     "MessagePassing",
     "Minimizer",
@@ -128,6 +133,7 @@ __all__ = [
     "infinite_data_curves",
     "infinite_data_paths",
     "lazy_curves",
+    "learning_path",
     "load",
     "logistic_flow",
     "minimizer",
@@ -183,8 +189,11 @@ HOMES = {
     "dynafield.problem.task": ("Task",),
     "dynafield.problem.optimizers": ("Optax",),
     "dynafield.problem.trainers": ("GradientDescent", "GradientFlow", "HeavyBall", "SGD"),
+    "dynafield.regressor.classifier": ("DiagonalNetworkClassifier",),
     "dynafield.regressor.estimator": ("DiagonalNetworkRegressor",),
     "dynafield.simulation.flow_runs": ("FlowRuns",),
+    "dynafield.simulation.learning_path": ("learning_path",),
+    "dynafield.simulation.path_record": ("LearningPath",),
     "dynafield.simulation.runs": ("Runs",),
     "dynafield.simulation.simulate": ("simulate", "training_data"),
     "dynafield.studies.comparison": ("Comparison", "compare"),

@@ -60,7 +60,7 @@ def stages(count: int) -> Stages:
     first_slope[j] = -(1.0 - b[j - 1] * T[j - 1]) * slope[j]
     node[j] = w1 * ddT[j] / dT[j]
     node[1] = node[2] / (4 * w0)
-    return Stages(before, two_before, slope, first_slope, node, count)
+    return Stages(before, two_before, slope, first_slope, node, np.asarray(count))
 
 
 def step(rate: Callable[[Any, Any], Any], y: Any, t: Any, h: Any, coefficients: Stages) -> Any:

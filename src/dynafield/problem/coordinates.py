@@ -36,6 +36,11 @@ class Diagonal(SquaredLoss):
         """Exchanging u and v changes the sign of w."""
         return True
 
+    @property
+    def multiplicative(self) -> bool:
+        """Layers grow by factors."""
+        return True
+
     def numbers(self) -> dict[str, Any]:
         """Those that may be arrays."""
         return {"alpha": self.alpha, "lam": self.lam}

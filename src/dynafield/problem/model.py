@@ -100,6 +100,11 @@ class Model(eqx.Module):
         return False
 
     @property
+    def multiplicative(self) -> bool:
+        """Whether weights grow by factors: they may stay small for long before they are seen in outputs."""
+        return False
+
+    @property
     def smooth(self) -> bool:
         """Whether ℓ and p are known to have no jumps; else these are looked for before a flow is solved."""
         return False

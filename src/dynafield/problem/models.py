@@ -214,6 +214,11 @@ class NetworkFlow(SquaredLoss):
         return repr(self.net)
 
     @property
+    def multiplicative(self) -> bool:
+        """The network's."""
+        return self.net.multiplicative
+
+    @property
     def start(self) -> RowLaw:
         """The network's."""
         return self.net.start
@@ -225,6 +230,92 @@ class NetworkFlow(SquaredLoss):
     def p(self, g: Any, theta: Any, t: Any = 0.0) -> Any:
         """The network's."""
         return self.net.p(g, theta, t)
+
+
+class OtherLoss(Model):
+    """A diagonal network that is trained on the loss of another model: it moves as one, and is judged as the
+    other."""
+
+    net: Model
+    judge: Model
+    words: str = eqx.field(static=True)
+
+    @property
+    def state_shape(self) -> tuple[int, ...]:
+        """The network's."""
+        return self.net.state_shape
+
+    @property
+    def channels(self) -> tuple[int, ...]:
+        """One."""
+        return ()
+
+    @property
+    def name(self) -> str:
+        """Both."""
+        return self.words
+
+    @property
+    def smooth(self) -> bool:
+        """That of the loss."""
+        return self.judge.smooth
+
+    @property
+    def multiplicative(self) -> bool:
+        """The network's."""
+        return self.net.multiplicative
+
+    @property
+    def start(self) -> RowLaw:
+        """The network's."""
+        return self.net.start
+
+    @property
+    def own(self) -> RowLaw:
+        """That of the loss."""
+        return self.judge.own
+
+    def numbers(self) -> dict[str, Any]:
+        """The network's, which are fixed here."""
+        return {}
+
+    def w(self, theta: Any, t: Any = 0.0) -> Any:
+        """The network's."""
+        return self.net.w(theta, t)
+
+    def p(self, g: Any, theta: Any, t: Any = 0.0) -> Any:
+        """The network's."""
+        return self.net.p(g, theta, t)
+
+    def in_flow(self, t_max: float) -> Model:
+        """The network in coordinates that suit gradient flow."""
+        return OtherLoss(self.net.in_flow(t_max), self.judge, self.words)
+
+    def penalty(self, theta: Any, t: Any = 0.0) -> Any:
+        """The network's."""
+        return self.net.penalty(theta, t)
+
+    def ell(self, f: Any, datum: Datum, t: Any = 0.0) -> Any:
+        """That of the loss."""
+        return self.judge.ell(f, datum, t)
+
+    def loss(self, f: Any, datum: Datum, t: Any = 0.0) -> Any:
+        """That of the loss."""
+        return self.judge.loss(f, datum, t)
+
+    def error(self, f: Any, datum: Datum, t: Any = 0.0) -> Any:
+        """That of the loss."""
+        return self.judge.error(f, datum, t)
+
+    @property
+    def own_loss(self) -> bool:
+        """Whether the other model has one."""
+        return self.judge.own_loss
+
+    @property
+    def own_error(self) -> bool:
+        """Whether the other model has one."""
+        return self.judge.own_error
 
 
 def label(datum: Datum) -> Any:
@@ -260,13 +351,21 @@ def phase_retrieval_flow(overlap: Any = 0.5, size: Any = 1.0) -> Model:
     return PhaseRetrieval(overlap, size)
 
 
-def diagonal_flow(net: Any, linear: bool | None = None) -> Model:
+def diagonal_flow(net: Any, linear: bool | None = None, loss: Model | None = None) -> Model:
     r"""A diagonal network, truncated or not, as a flow of θ = (u, v) [eq:gf_truncated_dln].
 
     `linear=False` samples the residuals too, as in the heuristic form of the theory [eq:dmft_dln_heuristic].
+    With another model as `loss`, such as `logistic_flow()` or `huber_flow()`, the network is trained on the
+    loss of that one.
     """
     if not isinstance(net, Network):
         raise InputError(f"net must be a diagonal network, truncated or not, got {type(net).__name__}")
     for name in ("alpha", "lam"):
         one_real(name, getattr(net, name), lambda x: x >= 0, "one number for a flow")
-    return NetworkFlow(net, linear)
+    if loss is None:
+        return NetworkFlow(net, linear)
+    if not isinstance(loss, Model) or loss.channels != ():
+        raise InputError(f"loss must be a model with one channel, such as logistic_flow(), got {loss!r}")
+    kind = getattr(loss, "words", loss.name)
+    return OtherLoss(net, loss, f"diagonal network α={written(net.alpha)} λ={written(net.lam)} "
+                     f"depth {net.depth}, {kind}")  # fmt: skip

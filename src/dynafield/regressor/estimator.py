@@ -8,8 +8,8 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dynafield.problem.checks import one_real
-from dynafield.problem.networks import DiagonalNetwork
+from dynafield.problem.checks import integer, one_real
+from dynafield.regressor.choosing import choose, column_scale, read_candidates, read_time
 from dynafield.simulation.fit import train_one
 
 __all__ = ["DiagonalNetworkRegressor"]
@@ -22,15 +22,39 @@ class DiagonalNetworkRegressor(RegressorMixin, BaseEstimator):
     weight decay (at depth 2 the lasso in the end); `t_max` stops training early. Columns are
     scaled to variance 1/d, so that `alpha`, `lam` and `t_max` mean what they mean in the theory.
 
-    Parameters: `alpha`, initial scale of the layers; `lam`, weight decay; `depth`, number of
-    layers; `t_max`, training time, None to train until it has ended; `tol`, the relative
-    change of the weights, while time grows by a quarter and no layer grows any more, that
-    counts as the end; `standardize`, whether columns are scaled to variance 1/d (if not, X is used as it
-    is); `fit_intercept`, whether X and y are centred and an intercept is fitted.
+    With ``alpha="auto"`` and ``t_max="auto"`` initial scale and stopping time are chosen where the test
+    error is least that every training run estimates of itself (`learning_path`): no folds, and no data
+    held back. Several values of `alpha`, `lam` or `depth`, as a list, are chosen from in the same way.
+
+    Parameters
+    ----------
+    alpha
+        Initial scale of the layers; "auto" for one of six, in units of the labels.
+    lam
+        Weight decay.
+    depth
+        Number of layers.
+    t_max
+        Training time; None to train until it has ended, "auto" to stop where the estimate is least.
+    tol
+        With t_max=None, the relative change of the weights, while time grows by a quarter and no layer grows
+        any more, that counts as the end.
+    standardize
+        Whether columns are scaled to variance 1/d (if not, X is used as it is).
+    fit_intercept
+        Whether X and y are centred and an intercept is fitted.
+    probes
+        Random directions by which test errors are estimated.
+    random_state
+        Their seed, an integer.
 
     After `fit`: ``coef_`` and ``intercept_``, the linear model in the units of X and y;
-    ``t_`` and ``train_error_``, the mean squared residual along training; ``converged_``,
-    whether training had ended by then; ``n_features_in_``, the number of columns.
+    ``t_`` and ``train_error_``, the mean squared residual along training; ``coef_path_``, the coefficients
+    along it; ``stop_``, the time at which ``coef_`` are taken, and ``n_iter_``, its place in ``t_``;
+    ``converged_``, whether training had ended by then; ``n_features_in_``, the number of columns. Where
+    something was chosen: ``alpha_``, ``lam_``, ``depth_``; ``alphas_``, ``lams_``, ``depths_`` of all
+    candidates, with ``estimated_test_error_`` and ``estimated_test_error_se_`` of each at its stop; and
+    ``path_``, the `LearningPath` of the best, on scaled data.
     """
 
     def __init__(
@@ -42,6 +66,8 @@ class DiagonalNetworkRegressor(RegressorMixin, BaseEstimator):
         tol: Any = 1e-4,
         standardize: Any = True,
         fit_intercept: Any = True,
+        probes: Any = 8,
+        random_state: Any = 0,
     ):
         self.alpha = alpha
         self.lam = lam
@@ -50,29 +76,58 @@ class DiagonalNetworkRegressor(RegressorMixin, BaseEstimator):
         self.tol = tol
         self.standardize = standardize
         self.fit_intercept = fit_intercept
+        self.probes = probes
+        self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> "DiagonalNetworkRegressor":
         """Train on samples X with targets y."""
-        net, t_max, tol = self.checked()
+        candidates = read_candidates(self.alpha, self.lam, self.depth)
+        t_max = read_time(self.t_max, candidates.several)
+        tol = one_real("tol", self.tol, lambda x: (x >= 1e-9) & (x < 1), "one number from 1e-9 to 1")
+        probes, seed = integer("probes", self.probes, 2), integer("random_state", self.random_state, 0)
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
         y = np.asarray(y, dtype=float)
         d = X.shape[1]
         centre, level = (X.mean(axis=0), y.mean()) if self.fit_intercept else (np.zeros(d), 0.0)
-        scale = np.ones(d)
-        if self.standardize:
-            spread = np.where(np.ptp(X, axis=0) > 0, X.std(axis=0), 0.0)
-            scale = np.where(spread > 0, spread, 1.0) * np.sqrt(d)
-        done = train_one((X - centre) / scale, y - level, net, t_max, tol)
+        scale = column_scale(X) if self.standardize else np.ones(d)
+        inputs, labels = (X - centre) / scale, y - level
+        size = float(np.sqrt(np.mean(labels**2)))
+        networks = candidates.networks(size or 1.0)
+        if (candidates.several or t_max == "auto") and size > 0 and np.any(inputs.T @ labels):
+            self.take_best(choose(inputs, labels, networks, None, t_max or "auto", probes, seed,
+                                  bool(self.fit_intercept)))  # fmt: skip
+        else:
+            self.take_one(inputs, labels, networks[0], None if isinstance(t_max, str) else t_max, tol)
+        self.coef_path_ = self.coef_path_ / scale
+        self.coef_ = self.coef_path_[self.n_iter_]
+        self.intercept_ = float(level - centre @ self.coef_)
+        return self
+
+    def take_best(self, choice: Any) -> None:
+        """What the choice among several has found."""
+        path, net = choice.path, choice.networks[choice.best]
+        self.path_, self.t_, self.train_error_, self.coef_path_ = path, path.t, path.train_error, path.weights
+        self.n_iter_, self.stop_, self.converged_ = choice.place, float(path.t[choice.place]), False
+        self.alpha_, self.lam_, self.depth_ = float(net.alpha), float(net.lam), net.depth
+        self.alphas_, self.lams_, self.depths_ = (
+            np.array([getattr(one, name) for one in choice.networks]) for name in ("alpha", "lam", "depth")
+        )
+        self.estimated_test_error_ = choice.at_stop("test_error")
+        self.estimated_test_error_se_ = choice.at_stop("test_error_se")
+
+    def take_one(self, inputs: np.ndarray, labels: np.ndarray, net: Any, t_max: Any, tol: float) -> None:
+        """Train one network, to a time or to its end."""
+        done = train_one(inputs, labels, net, t_max, tol)
         if t_max is None and not done.converged:
             warnings.warn(
                 f"training had not ended at t = {done.t[-1]:.3g}: give t_max, or a larger tol or alpha",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
-        self.coef_ = done.w / scale
-        self.intercept_ = float(level - centre @ self.coef_)
         self.t_, self.train_error_, self.converged_ = done.t, done.train_error, done.converged
-        return self
+        self.coef_path_ = np.vstack([done.weights[:-1], done.w])
+        self.n_iter_, self.stop_ = len(done.t) - 1, float(done.t[-1])
+        self.alpha_, self.lam_, self.depth_ = float(net.alpha), float(net.lam), net.depth
 
     def predict(self, X: Any) -> np.ndarray:
         """Predictions of the linear model."""
@@ -80,14 +135,10 @@ class DiagonalNetworkRegressor(RegressorMixin, BaseEstimator):
         X = validate_data(self, X, reset=False, dtype=np.float64)
         return X @ self.coef_ + self.intercept_
 
-    def checked(self) -> tuple[DiagonalNetwork, float | None, float]:
-        """Network, time and tolerance, or InputError."""
-        net = DiagonalNetwork(
-            one_real("alpha", self.alpha, lambda x: x > 0, "one finite number > 0"),
-            one_real("lam", self.lam, lambda x: x >= 0, "one finite number ≥ 0"),
-            self.depth,
-        )
-        tol = one_real("tol", self.tol, lambda x: (x >= 1e-9) & (x < 1), "one number from 1e-9 to 1")
-        if self.t_max is None:
-            return net, None, tol
-        return net, one_real("t_max", self.t_max, lambda x: x > 0, "one finite number > 0, or None"), tol
+    def plot_path(self, ax: Any = None) -> Any:
+        """The coefficients along training, with the stop."""
+        from dynafield.figures.learning_path import draw_coefficients
+
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        return draw_coefficients(self.t_, self.coef_path_, self.n_iter_, names, "coefficient", ax)

@@ -25,11 +25,12 @@ GROWING = 10.0
 
 
 class Fit(NamedTuple):
-    """Final weights, the training error on the way, and whether training had ended."""
+    """Final weights, errors and weights on the way, and whether training had ended."""
 
     w: Float[np.ndarray, " d"]
     t: Float[np.ndarray, " k"]
     train_error: Float[np.ndarray, " k"]
+    weights: Float[np.ndarray, "k d"]
     converged: bool
 
 
@@ -49,7 +50,7 @@ def train_one(
     (n, d), depth = X.shape, net.depth
     alpha, lam = float(net.alpha), float(net.lam)
     times = schedule(X, y, net, t_max)
-    path = Path(np.zeros(d), [], False)
+    path = Path(np.zeros(d), [], [], False)
     with fitting_threads(X.size):
         data = reduce_rows(X, y, orthogonal=bool(alpha ** (2 * depth - 2) * np.sum(X**2) > 0.1 * n))
 
@@ -59,6 +60,7 @@ def train_one(
                 path.errors.append((gap @ gap + data.floor) / n)
                 still = np.linalg.norm(w - path.w) <= tol * np.linalg.norm(w)
                 path.w = w
+                path.weights.append(w)
                 path.ended = bool(t > 0 and still) and at_rest(
                     square, gap @ data.X * d / n, depth, lam, t, tol
                 )
@@ -74,15 +76,16 @@ def train_one(
         raise SolveError(
             f"gradient flow could not be followed beyond t={failed[0]:.3g}: scale X and y to order one"
         )
-    return Fit(path.w, times[: len(path.errors)], np.array(path.errors), path.ended)
+    return Fit(path.w, times[: len(path.errors)], np.array(path.errors), np.array(path.weights), path.ended)
 
 
 @dataclasses.dataclass
 class Path:
-    """Where training stands: last weights, errors so far, whether it has ended."""
+    """Where training stands: last weights, errors and weights so far, whether it has ended."""
 
     w: np.ndarray
     errors: list[float]
+    weights: list[np.ndarray]
     ended: bool
 
 

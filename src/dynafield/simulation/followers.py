@@ -14,8 +14,9 @@ from dynafield.simulation.own_data import Given, Outputs, Shift
 
 __all__ = ["Copies", "OtherWeights", "Probes", "Stretch", "size_of"]
 
-SHORTEST = 0.01
-"""Smallest leverage that is told from zero."""
+MOST_LEVERAGE = 4.0
+"""Leverages are taken to differ by this factor from their mean at most: beyond, they are those of single
+entries of X, to which training responds otherwise."""
 
 
 class Stretch(NamedTuple):
@@ -161,7 +162,7 @@ def leverages(given: Given) -> Float[np.ndarray, " n"]:
         centre = X.mean(axis=0)
         squares = squares - 2 * X @ centre + centre @ centre
     mean = float(np.mean(squares))
-    return np.maximum(squares / mean, SHORTEST) if mean > 0 else np.ones(len(X))
+    return np.clip(squares / mean, 1 / MOST_LEVERAGE, MOST_LEVERAGE) if mean > 0 else np.ones(len(X))
 
 
 def size_of(values: np.ndarray) -> float:

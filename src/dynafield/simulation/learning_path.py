@@ -13,7 +13,6 @@ from dynafield.errors import InputError, SolveError
 from dynafield.numerics import chebyshev
 from dynafield.problem.checks import integer, labelled_data, one_real, untraced
 from dynafield.problem.model import Model, SquaredLoss, bare
-from dynafield.problem.networks import Network
 from dynafield.problem.optimizers import as_trainer
 from dynafield.problem.trainers import DIVERGED, GradientFlow, Steps
 from dynafield.problem.updates import Update
@@ -36,12 +35,14 @@ PATIENCE = 6.0
 """Training that chooses its end goes on for this many times the time at which the estimate was least."""
 BETTER = 1e-3
 """Relative gain of the estimate that counts."""
-EXACT_WORK = 4e7
+EXACT_WORK = 2e7
 """n²d up to which all data are left out one by one, unless the user says otherwise."""
-EXACT_DATA = 256
+EXACT_DATA = 1000
 """Most data that are left out one by one, unless the user says otherwise."""
 SMALLEST = 1e-12
 """Smallest step, relative to the time reached."""
+SHAPE = 16
+"""Steps of a stretch are padded to multiples of this number, so that few programs are compiled."""
 SAFE = 1.25
 """Margin of the largest rate, which is known from a few powers."""
 KEPT = 20_000_000
@@ -181,14 +182,7 @@ def checked(
 
 def times_of(plan: Plan, t_max: float | None, theta: Any) -> Schedule:
     """Times with equal ratios, from one at which nothing much has happened; after whole steps of descent."""
-    given, zero = plan.given, np.zeros(())
-    one = jnp.ones_like(given.y)
-    rate = given.rate(theta, zero, one, 0.0 * one)
-    seen, moving = jax.jvp(lambda x: given.f(x, zero, one), (theta,), (rate,))
-    ell = given.ell(seen, zero)
-    pace = float(jnp.linalg.norm(moving) / jnp.maximum(jnp.linalg.norm(ell), 1e-290))
-    if isinstance(plan.net, Network):  # layers grow long before outputs do
-        pace = max(pace, float(jnp.max(jnp.abs(rate) / jnp.maximum(jnp.abs(theta), 1.0))))
+    pace = own_data.pace(plan.given, theta)
     first = EARLY / max(pace, 1e-290)
     if t_max is None and not 0 < pace < np.inf:
         raise InputError("t_max must be given: nothing moves at the start (is y zero?)")
@@ -246,7 +240,7 @@ class Training:
             return Taken(jnp.asarray(after), jnp.asarray(first), jnp.asarray(last),
                          jnp.asarray(self.plan.trainer.inertia))  # fmt: skip
         taken = list(self.flow_steps(start, end))
-        length = 2 ** int(np.ceil(np.log2(len(taken))))
+        length = SHAPE * int(np.ceil(len(taken) / SHAPE))
         padded = taken + [taken[-1]] * (length - len(taken))
         t, h, stages = zip(*padded, strict=True)
         table = jax.tree.map(lambda *x: jnp.asarray(np.stack(x)), *stages)
@@ -270,7 +264,7 @@ class Training:
             error = float(error) / tol
             factor = 0.8 * max(error, 1e-6) ** (-1 / 3) if np.isfinite(error) else 0.1
             if error < 1:
-                yield t, h, jax.tree.map(np.asarray, coefficients)
+                yield t, h, coefficients
                 self.state, t = (after, memory), t + h
                 self.h = max(self.h if left <= h * (1 + 1e-9) else 0.0, h * min(factor, 4.0))
             else:
@@ -384,7 +378,8 @@ class Path:
             return whole, np.full_like(whole, np.nan)
         parts = [self.measured(self.probes.outputs_without(response, p)).mean(axis=1) for p in range(m)]
         by_probes = np.sqrt((m - 1) * np.var(parts, axis=0))
-        return m * whole - (m - 1) * np.mean(parts, axis=0), np.hypot(over_data, by_probes)
+        bias = np.clip((m - 1) * (np.mean(parts, axis=0) - whole), -by_probes, by_probes)
+        return whole - bias, np.hypot(over_data, by_probes)
 
     def scatter(self, response: Response, each: np.ndarray) -> Float[np.ndarray, "k 2"]:
         """Standard error over the data of mean loss and error, by other weights of the data [eq:multipliers].

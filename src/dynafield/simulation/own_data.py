@@ -186,6 +186,22 @@ def stiffness(given: Given, theta: Any, t: Any, vector: Any) -> tuple[Any, Any]:
     return jax.lax.fori_loop(0, POWERS, power, (vector / jnp.linalg.norm(vector), jnp.zeros(())))
 
 
+def pace(given: Given, theta: Any) -> float:
+    """How fast outputs change at the start, relative to ℓ; where layers grow by factors, also they."""
+    of_outputs, of_layers = first_rates(given, theta)
+    return max(float(of_outputs), float(of_layers) if given.model.multiplicative else 0.0)
+
+
+@eqx.filter_jit
+def first_rates(given: Given, theta: Any) -> tuple[Any, Any]:
+    """Relative rates of outputs and of parameters at the start."""
+    (one, nothing), t = untouched(given, None), 0.0
+    rate = given.rate(theta, t, one, nothing.first)
+    f, moving = jax.jvp(lambda x: given.f(x, t, one), (theta,), (rate,))
+    size = jnp.maximum(jnp.linalg.norm(given.ell(f, t)), 1e-290)
+    return jnp.linalg.norm(moving) / size, jnp.max(jnp.abs(rate) / jnp.where(theta == 0, 1.0, jnp.abs(theta)))
+
+
 class Outputs(NamedTuple):
     """What is seen of training at a time: weights, intercept, outputs, ℓ, its slope, loss and error."""
 

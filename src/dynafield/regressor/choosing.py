@@ -1,0 +1,126 @@
+"""What both estimators share: scaled columns, networks to choose from, and the choice by the estimate."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from dynafield.errors import InputError
+from dynafield.problem.checks import integer, one_real, real_vector
+from dynafield.problem.model import Model
+from dynafield.problem.networks import DiagonalNetwork
+from dynafield.simulation.learning_path import learning_path
+from dynafield.simulation.path_record import LearningPath
+
+__all__ = ["Candidates", "Choice", "choose", "column_scale", "read_candidates", "read_time"]
+
+ALPHAS = np.geomspace(0.01, 3.0, 6)
+"""Initial scales to choose from, in units in which weights are of order one."""
+
+
+class Candidates(NamedTuple):
+    """Networks to choose from: every α with every λ and depth; whether there is a choice at all."""
+
+    alphas: np.ndarray
+    lams: np.ndarray
+    depths: list[int]
+    several: bool
+
+    def networks(self, size: float) -> list[DiagonalNetwork]:
+        """All of them; automatic α are in units of layers whose weights have this size."""
+        return [
+            DiagonalNetwork(alpha * (size ** (1 / depth) if self.alphas is ALPHAS else 1.0), lam, depth)
+            for depth in self.depths
+            for lam in self.lams.tolist()
+            for alpha in self.alphas.tolist()
+        ]
+
+
+def read_candidates(alpha: Any, lam: Any, depth: Any) -> Candidates:
+    """The parameters of an estimator, each one value or several, α also "auto"; or InputError."""
+    auto = isinstance(alpha, str)
+    if auto and alpha != "auto":
+        raise InputError(f'alpha must be a number, several, or "auto", got {alpha!r}')
+    alphas = ALPHAS if auto else values("alpha", alpha, lambda x: x > 0, "finite and > 0")
+    lams = values("lam", lam, lambda x: x >= 0, "finite and ≥ 0")
+    depths = [integer("depth", one, 2) for one in (depth if isinstance(depth, (list, tuple)) else [depth])]
+    if not depths:
+        raise InputError("depth must be an integer ≥ 2 or several, got none")
+    count = len(alphas) * len(lams) * len(depths)
+    return Candidates(alphas, lams, depths, auto or count > 1)
+
+
+def values(name: str, given: Any, ok: Any, allowed: str) -> np.ndarray:
+    """One number or several, as a vector."""
+    if np.ndim(given) == 0:
+        return np.array([one_real(name, given, ok, f"one number {allowed}, or several")])
+    found = real_vector(name, given, ok, f"numbers {allowed}")
+    if not len(found):
+        raise InputError(f"{name} must be one number or several, got none")
+    return np.array(found)
+
+
+def read_time(t_max: Any, auto_only: bool) -> float | str | None:
+    """Training time: a number, None for its end, or "auto"; None is not for a choice."""
+    if isinstance(t_max, str):
+        if t_max != "auto":
+            raise InputError(f't_max must be a number, None or "auto", got {t_max!r}')
+        return t_max
+    if t_max is None:
+        if auto_only:
+            raise InputError('t_max must be "auto" or a number where a model is chosen, got None')
+        return None
+    return one_real("t_max", t_max, lambda x: x > 0, 'one finite number > 0, None or "auto"')
+
+
+def column_scale(X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " d"]:
+    """What columns are divided by to have variance 1/d; constant ones by √d."""
+    spread = np.where(np.ptp(X, axis=0) > 0, X.std(axis=0), 0.0)
+    return np.where(spread > 0, spread, 1.0) * np.sqrt(X.shape[1])
+
+
+class Choice(NamedTuple):
+    """Paths of all candidates, which is best, and where on it training is stopped."""
+
+    networks: list[DiagonalNetwork]
+    paths: list[LearningPath]
+    best: int
+    place: int
+
+    @property
+    def path(self) -> LearningPath:
+        """The best."""
+        return self.paths[self.best]
+
+    def at_stop(self, name: str) -> Float[np.ndarray, " m"]:
+        """A curve of every candidate at its own stop."""
+        return np.array([getattr(path, name)[self.stop(path)] for path in self.paths])
+
+    def stop(self, path: LearningPath) -> int:
+        """Where a candidate is stopped: at its best, or at the end where the time was given."""
+        return path.best if np.isinf(path.asked) else len(path.t) - 1
+
+
+def choose(
+    X: Float[np.ndarray, "n d"],
+    y: Float[np.ndarray, " n"],
+    networks: list[DiagonalNetwork],
+    loss: Any,
+    t_max: float | str,
+    probes: int,
+    seed: int,
+    fit_intercept: bool,
+) -> Choice:
+    """Train all candidates, each made a model by `loss`, and choose the one with the least estimate."""
+    end = None if isinstance(t_max, str) else t_max
+    paths = []
+    for net in networks:
+        model: Model = net if loss is None else loss(net)
+        path = learning_path(
+            X, y, model, end, probes=probes, seed=seed, fit_intercept=fit_intercept, progress=False
+        )
+        paths.append(path)
+    found = Choice(networks, paths, 0, 0)
+    name = "test_loss" if paths[0].by_loss else "test_error"
+    best = int(np.nanargmin(found.at_stop(name)))
+    return found._replace(best=best, place=found.stop(paths[best]))
