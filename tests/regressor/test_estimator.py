@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import Lasso, LinearRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -130,3 +131,77 @@ def test_bad_data_are_refused(sparse_data):
     for bad, labels in ((X[:1], y[:1]), (X * np.nan, y), (X, y[:-1])):
         with pytest.raises(ValueError, match=r"sample|NaN|inconsistent"):
             Regressor().fit(bad, labels)
+
+
+@pytest.fixture(scope="module")
+def chosen():
+    """A fit that has chosen initial scale and stop, with fresh data."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2060, 40)) * rng.uniform(0.5, 3.0, 40) + rng.normal(size=40)
+    coef = np.zeros(40)
+    coef[:4] = [3.0, -2.0, 1.5, 2.0]
+    y = 4.0 + X @ coef + 3.0 * rng.standard_normal(2060)
+    return Regressor(alpha="auto", t_max="auto").fit(X[:60], y[:60]), X, y
+
+
+def test_it_chooses_initial_scale_and_stop_by_its_own_estimate(chosen):
+    model, X, y = chosen
+    best = int(np.argmin(model.estimated_test_error_))
+    assert len(model.alphas_) == len(model.estimated_test_error_) == 6
+    assert model.alpha_ == model.alphas_[best]
+    assert model.stop_ == model.t_[model.n_iter_] == model.path_.best_stop
+    np.testing.assert_array_equal(model.coef_, model.coef_path_[model.n_iter_])
+    true = np.mean((model.predict(X[60:]) - y[60:]) ** 2)
+    assert abs(model.estimated_test_error_[best] - true) < 3 * model.estimated_test_error_se_[best]
+    plain = Regressor(alpha=float(model.alpha_)).fit(X[:60], y[:60])
+    assert true < np.mean((plain.predict(X[60:]) - y[60:]) ** 2)
+    # the same training, by the same units: centred and scaled columns
+    again = Regressor(alpha=float(model.alpha_), t_max=model.stop_).fit(X[:60], y[:60])
+    np.testing.assert_allclose(again.coef_, model.coef_, atol=0.02 * np.max(np.abs(model.coef_)))
+
+
+def test_units_do_not_change_the_choice(chosen):
+    model, X, y = chosen
+    other = Regressor(alpha="auto", t_max="auto").fit(0.1 * X[:60], 1000.0 * y[:60] - 7.0)
+    assert other.n_iter_ == model.n_iter_
+    np.testing.assert_allclose(other.coef_, 10_000.0 * model.coef_, rtol=1e-3, atol=1.0)
+
+
+def test_it_chooses_from_lists_of_weight_decay_and_depth(chosen):
+    _, X, y = chosen
+    model = Regressor(alpha=[0.3], lam=[0.0, 0.2], depth=[2, 3], t_max=5.0, probes=4).fit(X[:60], y[:60])
+    assert list(model.lams_) == [0.0, 0.2, 0.0, 0.2]
+    assert list(model.depths_) == [2, 2, 3, 3]
+    assert model.stop_ == 5.0
+    assert (model.lam_, model.depth_) == (
+        model.lams_[np.argmin(model.estimated_test_error_)],
+        model.depths_[np.argmin(model.estimated_test_error_)],
+    )
+
+
+def test_the_path_is_drawn(chosen):
+    model, _, _ = chosen
+    ax = model.plot_path()
+    assert ax.get_ylabel() == "coefficient"
+    assert any("best stop" in text.get_text() for text in ax.get_legend().get_texts())
+    assert clone(model).alpha == "auto"
+
+
+def test_labels_without_signal_are_fitted_by_their_mean():
+    X = np.random.default_rng(0).standard_normal((30, 4))
+    model = Regressor(alpha="auto", t_max="auto").fit(X, np.full(30, 2.0))
+    assert np.all(model.coef_ == 0)
+    assert model.intercept_ == 2.0
+
+
+def test_a_choice_needs_a_time(sparse_data):
+    X, y, _ = sparse_data
+    with pytest.raises(df.InputError, match="t_max must be"):
+        Regressor(alpha="auto").fit(X, y)
+    with pytest.raises(df.InputError, match="alpha must be"):
+        Regressor(alpha="best").fit(X, y)
+
+
+@pytest.mark.slow
+def test_it_is_a_scikit_learn_estimator_when_it_chooses():
+    check_estimator(Regressor(alpha=[0.1, 1.0], t_max="auto", probes=2))

@@ -127,6 +127,40 @@ def emit(record: "Record", names: tuple[str, ...], as_text: bool, times: Any = N
         typer.echo(table(columns(record, names)))
 
 
+def emit_fit(model: Any, names: list[str], predicted: Any, as_text: bool) -> None:
+    """Print what was chosen for own data, the largest coefficients and predictions; or all as JSON."""
+    import numpy as np
+
+    coef, by_loss = np.ravel(model.coef_), hasattr(model, "classes_")
+    chosen = {name: getattr(model, f"{name}_", None) for name in ("alpha", "lam", "depth", "stop")}
+    estimates = ("test_loss", "test_error") if by_loss else ("test_error",)
+    measured: dict[str, Any] = {}
+    if hasattr(model, "path_"):
+        for name in estimates:
+            for part in (name, f"{name}_se"):
+                measured[f"estimated_{part}"] = float(getattr(model.path_, part)[model.n_iter_])
+    intercept = float(np.ravel(model.intercept_)[0])
+    if not as_text:
+        content = chosen | measured | {"intercept": intercept}
+        content |= {"coefficients": dict(zip(names, coef.tolist(), strict=True))}
+        content |= {} if predicted is None else {"predictions": np.asarray(predicted).tolist()}
+        typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
+        return
+    typer.echo("\n".join(f"{name:20} {value:.6g}" for name, value in chosen.items() if value is not None))
+    for name in estimates if measured else ():
+        value, error = (measured[f"estimated_{name}{end}"] for end in ("", "_se"))
+        typer.echo(f"{name + ' of new data':20} {value:.4g} ± {error:.2g}, estimated")
+    order = np.argsort(-np.abs(coef))[:MOST]
+    typer.echo("")
+    rows = {"column": ["intercept", *(names[k] for k in order)], "coefficient": [intercept, *coef[order]]}
+    typer.echo(table(rows))
+    if len(order) < len(coef):
+        typer.echo(f"… and {len(coef) - len(order)} smaller ones")
+    if predicted is not None:
+        typer.echo("")
+        typer.echo(table({"prediction": [v if isinstance(v, str) else float(v) for v in predicted.tolist()]}))
+
+
 def emit_comparison(found: "Comparison", as_text: bool) -> None:
     """Print theory and finite networks side by side, at up to a dozen times, or all as JSON."""
     import numpy as np

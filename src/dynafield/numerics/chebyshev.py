@@ -65,7 +65,7 @@ def stages(count: int) -> Stages:
 
 def step(rate: Callable[[Any, Any], Any], y: Any, t: Any, h: Any, coefficients: Stages) -> Any:
     """y at t + h, of y' = rate(y, t)."""
-    c = coefficients
+    c = Stages(*map(jnp.asarray, coefficients))
     first = rate(y, t)
 
     def stage(j: Any, carry: tuple[Any, Any]) -> tuple[Any, Any]:

@@ -236,9 +236,8 @@ class OtherLoss(Model):
     """A diagonal network that is trained on the loss of another model: it moves as one, and is judged as the
     other."""
 
-    net: Model
+    net: Any
     judge: Model
-    words: str = eqx.field(static=True)
 
     @property
     def state_shape(self) -> tuple[int, ...]:
@@ -253,7 +252,10 @@ class OtherLoss(Model):
     @property
     def name(self) -> str:
         """Both."""
-        return self.words
+        numbers = (
+            f"α={written(self.net.alpha)} λ={written(self.net.lam)} depth {getattr(self.net, 'depth', 2)}"
+        )
+        return f"diagonal network {numbers}, {getattr(self.judge, 'words', self.judge.name)}"
 
     @property
     def smooth(self) -> bool:
@@ -289,7 +291,7 @@ class OtherLoss(Model):
 
     def in_flow(self, t_max: float) -> Model:
         """The network in coordinates that suit gradient flow."""
-        return OtherLoss(self.net.in_flow(t_max), self.judge, self.words)
+        return OtherLoss(self.net.in_flow(t_max), self.judge)
 
     def penalty(self, theta: Any, t: Any = 0.0) -> Any:
         """The network's."""
@@ -366,6 +368,4 @@ def diagonal_flow(net: Any, linear: bool | None = None, loss: Model | None = Non
         return NetworkFlow(net, linear)
     if not isinstance(loss, Model) or loss.channels != ():
         raise InputError(f"loss must be a model with one channel, such as logistic_flow(), got {loss!r}")
-    kind = getattr(loss, "words", loss.name)
-    return OtherLoss(net, loss, f"diagonal network α={written(net.alpha)} λ={written(net.lam)} "
-                     f"depth {net.depth}, {kind}")  # fmt: skip
+    return OtherLoss(net, loss)

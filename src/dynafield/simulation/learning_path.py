@@ -73,16 +73,16 @@ class Plan(NamedTuple):
 def learning_path(
     X: Any,
     y: Any,
-    net: Model,
-    t_max: float | None = None,
+    net: Any,
+    t_max: Any = None,
     trainer: Any = GradientFlow(),  # noqa: B008 - immutable
-    probes: int = 8,
-    seed: int = 0,
+    probes: Any = 8,
+    seed: Any = 0,
     *,
     exact: bool | None = None,
     fit_intercept: bool = False,
     coordinates: Any = None,
-    tol: float = 1e-3,
+    tol: Any = 1e-3,
     progress: Wanted = None,
 ) -> LearningPath:
     r"""Train on inputs X and labels y, and estimate the error on new data at every moment [eq:leave_one_out].
@@ -335,7 +335,7 @@ class Path:
             return False
         curve = np.mean(self.measured(self.left_out()), axis=1)[:, which] if self.probes else train
         best = np.flatnonzero(curve <= (1 + BETTER) * np.nanmin(curve))[0]
-        return self.t[-1] >= PATIENCE * max(self.t[best], self.t[moved[0]])
+        return bool(self.t[-1] >= PATIENCE * max(self.t[best], self.t[moved[0]]))
 
     def result(self, asked: float) -> LearningPath:
         """Everything as a record."""

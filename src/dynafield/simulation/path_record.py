@@ -61,8 +61,9 @@ class LearningPath(Labelled):
 
     @property
     def best(self) -> int:
-        """Place of the time at which the estimate is least."""
-        return int(np.nanargmin(self.judged[0]))
+        """Place of the time at which the estimate is least; the last where nothing is estimated."""
+        values = self.judged[0]
+        return int(np.nanargmin(values)) if np.any(np.isfinite(values)) else len(self.t) - 1
 
     @property
     def best_stop(self) -> float:
@@ -113,15 +114,21 @@ class LearningPath(Labelled):
 
     def rows(self) -> list[tuple[str, str, str]]:
         """What the path shows of itself."""
-        how = "each left out in turn" if self.exact else f"{self.probes} probes, seed {self.seed}"
+        probed = f"{self.probes} probes, seed {self.seed}" if self.probes else "nothing estimated"
+        how = "each left out in turn" if self.exact else probed
         much = "" if self.complete else f", stopped before t={self.asked:g}"
-        value, error = (float(part[self.best]) for part in self.judged)
-        best = f"{self.best_stop:.6g}: {value:.4g} ± {error:.2g}"
-        return [
+        told = [
             ("data", f"n={self.n} d={self.d}, {how}{much}", ""),
             ("network", described(self.net), ""),
             ("trainer", repr(self.trainer), ""),
             *super().rows(),
+        ]
+        if not self.probes:
+            return told
+        value, error = (float(part[self.best]) for part in self.judged)
+        best = f"{self.best_stop:.6g}: {value:.4g} ± {error:.2g}"
+        return [
+            *told,
             ("best stop", best, f"time of the least estimated {'loss' if self.by_loss else 'error'}"),
             ("w there", show(self.weights[self.best]), "weights that are kept"),
         ]

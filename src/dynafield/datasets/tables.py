@@ -1,0 +1,83 @@
+"""Tables of numbers with named columns, from text files."""
+
+import csv
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from dynafield.errors import FileError, InputError
+
+__all__ = ["Table", "read_table"]
+
+DELIMITERS = "\t;, "
+"""Between values: the first of these that the line of names has."""
+
+
+class Table(NamedTuple):
+    """Rows of numbers and the names of their columns; a target, which may be words, apart from them."""
+
+    X: Float[np.ndarray, "n d"]
+    names: list[str]
+    y: Any
+
+
+def read_table(path: str | Path, target: str | None = None, columns: list[str] | None = None) -> Table:
+    """A text file with a line of names and lines of values, between commas, semicolons, tabs or blanks.
+
+    `target` names the column that is to be predicted; its values are numbers if all of them are, else words.
+    All other columns must be numbers: in the order of `columns` where that is given, others being left out.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileError(f"path must be an existing file, got {str(path)!r}")
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        first = file.readline()
+        delimiter = next((mark for mark in DELIMITERS if mark in first.strip()), ",")
+        file.seek(0)
+        rows = [row for row in csv.reader(file, delimiter=delimiter, skipinitialspace=True) if row]
+    if len(rows) < 2:
+        raise FileError(f"{path} must have a line of names and at least one line of values")
+    names = [name.strip() for name in rows[0]]
+    for number, row in enumerate(rows[1:], start=2):
+        if len(row) != len(names):
+            raise FileError(f"{path}, line {number}: must have {len(names)} values, got {len(row)}")
+    if len(set(names)) < len(names):
+        raise FileError(f"{path}: names of columns must differ, {repeated(names)!r} is there twice")
+    if target is not None and target not in names:
+        raise InputError(f"target must be one of the columns {', '.join(names[:20])}; got {target!r}")
+    wanted = [name for name in names if name != target] if columns is None else columns
+    for name in wanted:
+        if name not in names:
+            raise InputError(f"{path} must have a column {name!r}, and has not")
+    places = [names.index(name) for name in wanted]
+    lines = list(enumerate(rows[1:], start=2))
+    values = [[number_in(path, row, k, line, names[k]) for k in places] for line, row in lines]
+    X = np.array(values, float).reshape(len(lines), -1)
+    y = None if target is None else numbers_or_words([row[names.index(target)] for row in rows[1:]])
+    return Table(X, wanted, y)
+
+
+def repeated(names: list[str]) -> str:
+    """The first name that is there twice."""
+    return next(name for k, name in enumerate(names) if name in names[:k])
+
+
+def number_in(path: Path, row: list[str], place: int, line: int, name: str) -> float:
+    """A finite number, or FileError that says where."""
+    try:
+        value = float(row[place])
+    except ValueError:
+        value = np.nan
+    if not np.isfinite(value):
+        raise FileError(f"{path}, line {line}, column {name!r}: must be a finite number, got {row[place]!r}")
+    return value
+
+
+def numbers_or_words(values: list[str]) -> np.ndarray:
+    """Numbers if all are, else words."""
+    try:
+        return np.array([float(value) for value in values])
+    except ValueError:
+        return np.array([value.strip() for value in values])
