@@ -1,4 +1,4 @@
-"""All tables, written to docs/benchmarks.md: `python -m benchmarks.run [engine | curves | steps | flows | finite | fixed_points | spectra | sweeps | explorer]`."""
+"""All tables, written to docs/benchmarks.md: `python -m benchmarks.run [engine | curves | steps | flows | finite | fixed_points | spectra | own_data | sweeps | explorer]`."""
 
 import os
 import platform
@@ -9,7 +9,18 @@ from pathlib import Path
 import jax
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
-SECTIONS = ("fixed_points", "spectra", "engine", "curves", "steps", "flows", "finite", "sweeps", "explorer")
+SECTIONS = (
+    "fixed_points",
+    "spectra",
+    "engine",
+    "curves",
+    "steps",
+    "flows",
+    "finite",
+    "own_data",
+    "sweeps",
+    "explorer",
+)
 
 
 def made(name):

@@ -144,6 +144,20 @@ def own_model():
     return figure
 
 
+def own_data():
+    """The estimated test error of one training run beside the true one, and its weights."""
+    task = df.Task(delta=0.6, sigma=0.2, prior=df.Bernoulli(0.1))
+    data = df.training_data(task, d=1000, seed=1)
+    path = df.learning_path(data.X, data.y, df.DiagonalNetwork(alpha=0.05), t_max=100.0)
+    true = np.sum((path.weights - data.w_star) ** 2, axis=1) / path.d + 0.2**2
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10.4, 3.9), layout="constrained")
+    left.plot(path.t[1:], true[1:], color=COLOURS[2], label="test error, true")
+    path.plot(left)
+    path.plot_weights(right)
+    right.legend_.remove()
+    return figure
+
+
 def stages():
     """Stages for large and small α, the collapse of grokking, and incremental learning as a staircase."""
     task = df.Task(delta=0.5, sigma=0.1, prior=df.Bernoulli(0.1))
@@ -220,6 +234,7 @@ PICTURES = {
     "spectrum.png": spectra,
     "phases.png": stages,
     "regimes.png": plane,
+    "own_data.png": own_data,
     "small_decay.png": small_decay,
     **{name: partial(from_the_paper, name) for name in PAPER if (HERE / name).is_file()},
 }

@@ -19,6 +19,7 @@ PAGES = [
     "docs/sweeps.md",
     "docs/paper.md",
     "docs/finite.md",
+    "docs/own_data.md",
     "docs/howto.md",
     "docs/explanation.md",
     "docs/accuracy.md",

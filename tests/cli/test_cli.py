@@ -359,3 +359,58 @@ def test_flows_are_served_as_networks_are(tmp_path):
 def test_numbers_that_a_flow_has_not(options, words):
     with pytest.raises(df.InputError, match=words):
         invoke("solve", *options)
+
+
+@pytest.fixture
+def measured(tmp_path):
+    """A table with a target that depends on two of five columns, and one without a target."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 5))
+    y = 3.0 + 2.0 * X[:, 0] - X[:, 3] + 0.5 * rng.standard_normal(40)
+    lines = [[*row, target, "high" if target > 3 else "low"] for row, target in zip(X, y, strict=True)]
+    names = ["a", "b", "c", "d", "e"]
+    for name, kept in (("data.csv", [0, 1, 2, 3, 4, 5]), ("classes.csv", [0, 1, 2, 3, 4, 6])):
+        head = ",".join([*names, "y"])
+        rows = [",".join(str(line[k]) for k in kept) for line in lines]
+        (tmp_path / name).write_text("\n".join([head, *rows]))
+    rows = [",".join(map(str, row[::-1])) for row in X[:3]]
+    (tmp_path / "new.csv").write_text("\n".join([",".join(names[::-1]), *rows]))
+    return tmp_path, y
+
+
+def test_fit_chooses_predicts_and_keeps(measured):
+    folder, y = measured
+    out, plot, told = folder / "path.nc", folder / "path.png", folder / "told.csv"
+    places = ["--predict", folder / "new.csv", "--predictions", told, "--out", out, "--plot", plot]
+    fixed = ["fit", folder / "data.csv", "--target", "y", "--alpha", "0.1,1", "--json"]
+    done = invoke(*map(str, [*fixed, *places]))
+    answer = json.loads(done.stdout)
+    assert answer["coefficients"]["a"] == pytest.approx(2.0, abs=0.4)
+    assert answer["coefficients"]["d"] == pytest.approx(-1.0, abs=0.4)
+    assert abs(answer["estimated_test_error"] - 0.27) < 3 * answer["estimated_test_error_se"]
+    np.testing.assert_allclose(answer["predictions"], y[:3], atol=1.5)
+    written = told.read_text().splitlines()
+    assert written[0] == "y"
+    np.testing.assert_allclose([float(line) for line in written[1:]], answer["predictions"])
+    kept = df.load(out)
+    assert isinstance(kept, df.LearningPath)
+    assert kept.best_stop == answer["stop"]
+    assert plot.stat().st_size > 10_000
+
+
+def test_fit_tells_classes_apart_and_says_what_is_wrong(measured):
+    folder, _ = measured
+    classes = str(folder / "classes.csv")
+    done = invoke("fit", classes, "--target", "y", "--classify", "--alpha", "0.3", "--t-max", "20")
+    assert "test_error of new data" in done.stdout
+    assert "column" in done.stdout
+    for arguments, message in (
+        (("fit", classes, "--target", "y"), "must be numbers, or give --classify"),
+        (("fit", classes, "--target", "z"), "target must be one of the columns"),
+        (
+            ("fit", classes, "--target", "y", "--classify", "--predictions", "p.csv"),
+            "must come with --predict",
+        ),
+    ):
+        with pytest.raises(df.InputError, match=message):
+            invoke(*arguments)

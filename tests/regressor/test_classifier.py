@@ -64,4 +64,4 @@ def test_bad_input_is_refused(cancer):
 
 @pytest.mark.slow
 def test_it_is_a_scikit_learn_estimator():
-    check_estimator(Classifier(alpha=[0.1, 1.0], probes=2))
+    check_estimator(Classifier(alpha=0.5, t_max=2.0, probes=2))

@@ -113,7 +113,9 @@ def test_constant_columns_and_targets(sparse_data):
     ("options", "message"),
     [
         (dict(alpha=-1.0), "alpha must be"),
-        (dict(alpha=np.ones(2)), "alpha must be one finite number"),
+        (dict(alpha=np.ones(2)), "t_max must be"),
+        (dict(alpha=[]), "alpha must be"),
+        (dict(depth=[2, 1]), "depth must be"),
         (dict(lam=-0.1), "lam must be"),
         (dict(depth=1), "depth must be"),
         (dict(t_max=0.0), "t_max must be"),
@@ -204,4 +206,4 @@ def test_a_choice_needs_a_time(sparse_data):
 
 @pytest.mark.slow
 def test_it_is_a_scikit_learn_estimator_when_it_chooses():
-    check_estimator(Regressor(alpha=[0.1, 1.0], t_max="auto", probes=2))
+    check_estimator(Regressor(alpha=[0.5, 1.0], t_max=2.0, probes=2))

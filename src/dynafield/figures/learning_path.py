@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_coefficients", "draw_learning_path", "draw_weights"]
 
+LOWEST = 0.15
+"""Training errors are drawn down to this part of the least estimate."""
 NAMED = 8
 """Weights that are drawn in colour: the largest at the best stop."""
 
@@ -33,7 +35,7 @@ def draw_learning_path(path: "LearningPath", ax: Any = None) -> Any:
     ax.set_yscale("log")
     finite = value[shown & np.isfinite(value)]
     if len(finite):
-        ax.set_ylim(bottom=max(ax.get_ylim()[0], 1e-3 * float(np.max(finite))))
+        ax.set_ylim(bottom=max(ax.get_ylim()[0], LOWEST * float(np.min(finite))))
     how = "each left out" if path.exact else f"{path.probes} probes"
     ax.set_title(f"n = {path.n}, d = {path.d}, {described(path.net)}, {how}", fontsize=9)
     return finish(ax, "training time t", what)

@@ -46,10 +46,10 @@ def tangents_after(given: Given, stretch: Stretch, tangents: Any, first: np.ndar
 class Probes:
     """The response of training to random ramps, and outputs without the part that is a datum's own."""
 
-    def __init__(self, given: Given, count: int, most: int, seed: int, state: Any, seen: Outputs):
+    def __init__(self, given: Given, count: int, seed: int, state: Any, seen: Outputs):
         self.given, self.count = given, count
         self.leverage = leverages(given)
-        self.ramps = Ramps(len(given.y), count, most, given.intercept, seed)
+        self.ramps = Ramps(len(given.y), count, given.intercept, seed)
         self.tangents = nothing_like(state, count)
         self.f, self.ell = [seen.f], [seen.ell]
         self.ramps.add(size_of(seen.ell))

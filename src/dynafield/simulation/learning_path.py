@@ -291,7 +291,7 @@ class Path:
         self.probes = self.copies = self.weights = None
         out = np.full(len(given.y), np.nan)
         if count:
-            self.probes = Probes(given, count, len(schedule.t), plan.seed, one.state, one.seen)
+            self.probes = Probes(given, count, plan.seed, one.state, one.seen)
             self.copies = Copies(given, one.state) if plan.exact else None
             out = (self.copies or self.probes).left_out()
             self.weights = OtherWeights(given, count, plan.seed, one.state, out)

@@ -15,6 +15,8 @@ from jaxtyping import Float
 
 __all__ = ["Ramps", "Response", "left_out_outputs"]
 
+TOGETHER = 24
+"""Ramps whose signs are drawn at once."""
 FAINT = 0.03
 """Smallest size of a ramp, relative to the first."""
 
@@ -27,27 +29,38 @@ class Ramps:
     it measures counts as much.
     """
 
-    def __init__(self, n: int, probes: int, most: int, centred: bool, seed: int):
-        rng = np.random.default_rng([seed, n, probes])
-        self.signs = np.empty((n, most, probes))
-        for probe in range(probes):
-            signs = rng.choice([-1.0, 1.0], size=(n, most))
-            self.signs[..., probe] = orthogonal(signs - signs.mean(axis=0) if centred else signs)
+    def __init__(self, n: int, probes: int, centred: bool, seed: int):
+        self.rng, self.centred = np.random.default_rng([seed, n, probes]), centred
+        self.signs = np.empty((probes, n, 0))
         self.sizes: list[float] = []
         self.total = np.zeros((n, probes))
 
     def add(self, change: float) -> Float[np.ndarray, "n m"]:
         """The shifts at the end of the next ramp, by the change of outputs while it lasts."""
+        if len(self.sizes) == self.signs.shape[2]:
+            self.signs = np.concatenate(
+                [self.signs, np.stack([self.more(one) for one in self.signs])], axis=2
+            )
         first = self.sizes[0] if self.sizes else 0.0
         size = max(np.sqrt(change), FAINT * first) or 1.0
-        self.total = self.total + size * self.signs[:, len(self.sizes)]
+        self.total = self.total + size * self.signs[:, :, len(self.sizes)].T
         self.sizes.append(float(size))
         return self.total
+
+    def more(self, known: Float[np.ndarray, "n j"]) -> Float[np.ndarray, "n k"]:
+        """Further signs of one probe, orthogonal to all others of it where there are enough data."""
+        n = len(known)
+        signs = self.rng.choice([-1.0, 1.0], size=(n, TOGETHER))
+        if self.centred:
+            signs = signs - signs.mean(axis=0)
+        if n < 2 * (known.shape[1] + TOGETHER):
+            return signs
+        return orthogonal(signs - known @ (known.T @ signs / n))
 
     def along(self, values: Float[np.ndarray, "n m"]) -> Float[np.ndarray, "j m"]:
         """What the average datum shows of each ramp, per unit of its size."""
         count = len(self.sizes)
-        seen = np.einsum("njm,nm->jm", self.signs[:, :count], values) / len(values)
+        seen = np.einsum("mnj,nm->jm", self.signs[:, :, :count], values) / len(values)
         return seen / np.array(self.sizes)[:, None]
 
     def response(
@@ -68,10 +81,7 @@ class Ramps:
 
 def orthogonal(signs: Float[np.ndarray, "n j"]) -> Float[np.ndarray, "n j"]:
     """Columns that are orthogonal and of mean square one, as near to given ones as there are."""
-    n, count = signs.shape
-    if n < 2 * count:
-        return signs
-    values, vectors = np.linalg.eigh(signs.T @ signs / n)
+    values, vectors = np.linalg.eigh(signs.T @ signs / len(signs))
     return signs @ (vectors / np.sqrt(values)) @ vectors.T
 
 
