@@ -398,3 +398,16 @@ def test_finite_models_of_growing_dimension(name, inputs):
             error = spread[curve] * np.sqrt(500 / d / seeds)
             error = np.hypot(error, getattr(curves.at(times), f"{curve}_se"))
             assert np.all(np.abs(gap) < 4 * error + 4 * getattr(curves, curve)[0] / d), (d, curve)
+
+
+def test_a_network_trained_on_another_loss():
+    """The logistic loss on a diagonal network: theory and finite networks, ten steps."""
+    task, net = df.Task(2.0, 0.3, df.Bernoulli(0.2)), df.DiagonalNetwork(0.6)
+    flow = df.diagonal_flow(net, loss=df.logistic_flow())
+    trainer = df.GradientDescent(0.5)
+    curves = df.solve(task, flow, 5.0, tol=2e-2, trainer=trainer)
+    runs = df.simulate(task, flow, 5.0, d=300, seeds=8, t_eval=[5.0], trainer=trainer)
+    gap = curves.at([5.0]).test_loss[0] - runs.mean("test_loss")[0]
+    assert abs(gap) < 4 * np.hypot(runs.standard_error("test_loss")[0], curves.at([5.0]).test_loss_se[0])
+    with pytest.raises(df.InputError, match="loss must be a model with one channel"):
+        df.diagonal_flow(net, loss="logistic")

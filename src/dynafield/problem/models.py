@@ -187,57 +187,10 @@ class PhaseRetrieval(Regression):
         return (jnp.abs(f) - jnp.abs(datum.f_star)) ** 2
 
 
-class NetworkFlow(SquaredLoss):
-    """A diagonal network as a flow of θ = (u, v), with residuals that may be sampled."""
+class NetworkMotion(Model):
+    """A model that moves as a diagonal network, θ = (u, v) or a coordinate of its flow."""
 
-    net: Network
-    affine_in_f: bool | None = eqx.field(static=True)
-
-    @property
-    def state_shape(self) -> tuple[int, ...]:
-        """u and v."""
-        return (2,)
-
-    @property
-    def channels(self) -> tuple[int, ...]:
-        """One."""
-        return ()
-
-    @property
-    def linear(self) -> bool | None:
-        """As it was given."""
-        return self.affine_in_f
-
-    @property
-    def name(self) -> str:
-        """The network's."""
-        return repr(self.net)
-
-    @property
-    def multiplicative(self) -> bool:
-        """The network's."""
-        return self.net.multiplicative
-
-    @property
-    def start(self) -> RowLaw:
-        """The network's."""
-        return self.net.start
-
-    def w(self, theta: Any, t: Any = 0.0) -> Any:
-        """The network's."""
-        return self.net.w(theta, t)
-
-    def p(self, g: Any, theta: Any, t: Any = 0.0) -> Any:
-        """The network's."""
-        return self.net.p(g, theta, t)
-
-
-class OtherLoss(Model):
-    """A diagonal network that is trained on the loss of another model: it moves as one, and is judged as the
-    other."""
-
-    net: Any
-    judge: Model
+    net: eqx.AbstractVar[Any]
 
     @property
     def state_shape(self) -> tuple[int, ...]:
@@ -250,19 +203,6 @@ class OtherLoss(Model):
         return ()
 
     @property
-    def name(self) -> str:
-        """Both."""
-        numbers = (
-            f"α={written(self.net.alpha)} λ={written(self.net.lam)} depth {getattr(self.net, 'depth', 2)}"
-        )
-        return f"diagonal network {numbers}, {getattr(self.judge, 'words', self.judge.name)}"
-
-    @property
-    def smooth(self) -> bool:
-        """That of the loss."""
-        return self.judge.smooth
-
-    @property
     def multiplicative(self) -> bool:
         """The network's."""
         return self.net.multiplicative
@@ -272,15 +212,6 @@ class OtherLoss(Model):
         """The network's."""
         return self.net.start
 
-    @property
-    def own(self) -> RowLaw:
-        """That of the loss."""
-        return self.judge.own
-
-    def numbers(self) -> dict[str, Any]:
-        """The network's, which are fixed here."""
-        return {}
-
     def w(self, theta: Any, t: Any = 0.0) -> Any:
         """The network's."""
         return self.net.w(theta, t)
@@ -288,6 +219,48 @@ class OtherLoss(Model):
     def p(self, g: Any, theta: Any, t: Any = 0.0) -> Any:
         """The network's."""
         return self.net.p(g, theta, t)
+
+
+class NetworkFlow(NetworkMotion, SquaredLoss):
+    """A diagonal network as a flow of θ = (u, v), with residuals that may be sampled."""
+
+    net: Network
+    affine_in_f: bool | None = eqx.field(static=True)
+
+    @property
+    def linear(self) -> bool | None:
+        """As it was given."""
+        return self.affine_in_f
+
+    @property
+    def name(self) -> str:
+        """The network's."""
+        return repr(self.net)
+
+
+class OtherLoss(NetworkMotion):
+    """A diagonal network that is trained on the loss of another model: it moves as one, and is judged as the
+    other."""
+
+    net: Any
+    judge: Model
+
+    @property
+    def name(self) -> str:
+        """Both."""
+        depth = getattr(self.net, "depth", 2)
+        numbers = f"α={written(self.net.alpha)} λ={written(self.net.lam)} depth {depth}"
+        return f"diagonal network {numbers}, {getattr(self.judge, 'words', self.judge.name)}"
+
+    @property
+    def smooth(self) -> bool:
+        """That of the loss."""
+        return self.judge.smooth
+
+    @property
+    def own(self) -> RowLaw:
+        """That of the loss."""
+        return self.judge.own
 
     def in_flow(self, t_max: float) -> Model:
         """The network in coordinates that suit gradient flow."""
@@ -353,7 +326,7 @@ def phase_retrieval_flow(overlap: Any = 0.5, size: Any = 1.0) -> Model:
     return PhaseRetrieval(overlap, size)
 
 
-def diagonal_flow(net: Any, linear: bool | None = None, loss: Model | None = None) -> Model:
+def diagonal_flow(net: Any, linear: bool | None = None, loss: Any = None) -> Model:
     r"""A diagonal network, truncated or not, as a flow of θ = (u, v) [eq:gf_truncated_dln].
 
     `linear=False` samples the residuals too, as in the heuristic form of the theory [eq:dmft_dln_heuristic].
