@@ -89,7 +89,7 @@ def by_estimate(X, y):
     return min(paths, key=lambda path: path.test_error[path.best]).w
 
 
-def against_folds(n=200, d=400, count=50):
+def against_folds(n=150, d=300, count=50):
     """Risk and time of both choices, over data sets."""
     found = []
     for seed in range(count):

@@ -189,11 +189,23 @@ def test_the_path_is_drawn(chosen):
     assert clone(model).alpha == "auto"
 
 
+def test_a_second_fit_forgets_the_first(chosen):
+    model, X, y = chosen
+    again = clone(model).fit(X[:60], y[:60])
+    assert hasattr(again, "path_")
+    again.set_params(alpha=0.1, t_max=1.0).fit(X[:60], -y[:60])
+    assert not hasattr(again, "path_")
+    assert not hasattr(again, "estimated_test_error_")
+
+
 def test_labels_without_signal_are_fitted_by_their_mean():
     X = np.random.default_rng(0).standard_normal((30, 4))
     model = Regressor(alpha="auto", t_max="auto").fit(X, np.full(30, 2.0))
     assert np.all(model.coef_ == 0)
     assert model.intercept_ == 2.0
+    constant = Regressor(alpha="auto", t_max="auto").fit(np.full((20, 3), 0.1), np.arange(20.0))
+    assert np.all(constant.coef_ == 0)
+    assert constant.intercept_ == 9.5
 
 
 def test_a_choice_needs_a_time(sparse_data):
@@ -206,4 +218,4 @@ def test_a_choice_needs_a_time(sparse_data):
 
 @pytest.mark.slow
 def test_it_is_a_scikit_learn_estimator_when_it_chooses():
-    check_estimator(Regressor(alpha=[0.5, 1.0], t_max=2.0, probes=2))
+    check_estimator(Regressor(lam=[0.0], t_max="auto", probes=2))

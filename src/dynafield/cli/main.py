@@ -403,6 +403,11 @@ def fit(
         writable(predictions)
         if predict is None:
             raise InputError("predictions must come with --predict, the table they are of")
+    layers, end = numbers("depth", depth), None if t_max == "auto" else numbers("t_max", t_max)
+    if np.any(layers != np.round(layers)):
+        raise InputError(f"depth must be integers, got {depth}")
+    if end is not None and np.ndim(end) > 0:
+        raise InputError(f"t_max must be one number or auto, got {t_max}")
     table = read_table(data, target)
     new = None if predict is None else read_table(predict, columns=table.names)
     if not classify and table.y.dtype.kind != "f":
@@ -411,8 +416,8 @@ def fit(
     model = kind(
         alpha="auto" if alpha == "auto" else np.atleast_1d(numbers("alpha", alpha)),
         lam=np.atleast_1d(numbers("lam", lam)),
-        depth=[int(k) for k in np.atleast_1d(numbers("depth", depth))],
-        t_max="auto" if t_max == "auto" else float(numbers("t_max", t_max)),
+        depth=[int(k) for k in np.atleast_1d(layers)],
+        t_max="auto" if end is None else float(end),
         probes=probes,
         random_state=seed,
     )
@@ -420,8 +425,8 @@ def fit(
         model.fit(table.X, table.y)
     except ValueError as error:
         raise error if isinstance(error, InputError) else InputError(str(error)) from error
-    if out is not None and not hasattr(model, "path_"):
-        raise InputError(f"target {target!r} does not depend on any column: there is no path to save")
+    if (out or plot) and not hasattr(model, "path_"):
+        raise InputError(f"target {target!r} does not depend on any column: there is no path to keep")
     keep(getattr(model, "path_", None), out, plot)
     found = None if new is None else model.predict(new.X)
     if found is not None and predictions is not None:

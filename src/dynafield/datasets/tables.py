@@ -32,15 +32,19 @@ def read_table(path: str | Path, target: str | None = None, columns: list[str] |
     path = Path(path)
     if not path.is_file():
         raise FileError(f"path must be an existing file, got {str(path)!r}")
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        first = file.readline()
-        delimiter = next((mark for mark in DELIMITERS if mark in first.strip()), ",")
-        file.seek(0)
-        rows = [row for row in csv.reader(file, delimiter=delimiter, skipinitialspace=True) if row]
+    try:
+        content = path.read_text(encoding="utf-8-sig")
+        first = content.split("\n", 1)[0].strip()
+        delimiter = next((mark for mark in DELIMITERS if mark in first), ",")
+        reader = csv.reader(content.splitlines(), delimiter=delimiter, skipinitialspace=True)
+        lines = [(reader.line_num, row) for row in reader if row]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise FileError(f"{path} must be a table as text in UTF-8: {error}") from error
+    rows = [row for _, row in lines]
     if len(rows) < 2:
         raise FileError(f"{path} must have a line of names and at least one line of values")
     names = [name.strip() for name in rows[0]]
-    for number, row in enumerate(rows[1:], start=2):
+    for number, row in lines[1:]:
         if len(row) != len(names):
             raise FileError(f"{path}, line {number}: must have {len(names)} values, got {len(row)}")
     if len(set(names)) < len(names):
@@ -52,9 +56,8 @@ def read_table(path: str | Path, target: str | None = None, columns: list[str] |
         if name not in names:
             raise InputError(f"{path} must have a column {name!r}, and has not")
     places = [names.index(name) for name in wanted]
-    lines = list(enumerate(rows[1:], start=2))
-    values = [[number_in(path, row, k, line, names[k]) for k in places] for line, row in lines]
-    X = np.array(values, float).reshape(len(lines), -1)
+    values = [[number_in(path, row, k, line, names[k]) for k in places] for line, row in lines[1:]]
+    X = np.array(values, float).reshape(len(values), -1)
     y = None if target is None else numbers_or_words([row[names.index(target)] for row in rows[1:]])
     return Table(X, wanted, y)
 

@@ -135,6 +135,9 @@ class Model(eqx.Module):
         """What a coordinate adds to the loss."""
         return jnp.zeros(())
 
+    def check_labels(self, y: Float[np.ndarray, " n"]) -> None:
+        """InputError for labels of own data that the model cannot be trained on."""
+
     def in_flow(self, t_max: float) -> "Model":
         """The same model in coordinates that suit gradient flow up to t_max, such as a mirror coordinate."""
         return self

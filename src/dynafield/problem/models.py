@@ -102,6 +102,12 @@ class Logistic(Regression):
 
     words = "logistic regression"
 
+    def check_labels(self, y: Any) -> None:
+        """They are ±1."""
+        if not np.all(np.abs(y) == 1):
+            wrong = np.asarray(y)[np.abs(y) != 1][0]
+            raise InputError(f"y must be -1 or 1 for the logistic loss, got {wrong:g}")
+
     def ell(self, f: Any, datum: Datum, t: Any = 0.0) -> Any:
         """-y/(1 + e^(yf))."""
         y = label(datum)
@@ -249,8 +255,9 @@ class OtherLoss(NetworkMotion):
     def name(self) -> str:
         """Both."""
         depth = getattr(self.net, "depth", 2)
-        numbers = f"α={written(self.net.alpha)} λ={written(self.net.lam)} depth {depth}"
-        return f"diagonal network {numbers}, {getattr(self.judge, 'words', self.judge.name)}"
+        bound = f" M={written(self.net.M)}" if hasattr(self.net, "M") else ""
+        numbers = f"α={written(self.net.alpha)} λ={written(self.net.lam)} depth {depth}{bound}"
+        return f"diagonal network {numbers}, loss of {self.judge.name}"
 
     @property
     def smooth(self) -> bool:
@@ -262,9 +269,21 @@ class OtherLoss(NetworkMotion):
         """That of the loss."""
         return self.judge.own
 
+    def check_labels(self, y: Any) -> None:
+        """Those of the loss."""
+        self.judge.check_labels(y)
+
     def in_flow(self, t_max: float) -> Model:
         """The network in coordinates that suit gradient flow."""
         return OtherLoss(self.net.in_flow(t_max), self.judge)
+
+    def admissible(self, step: Any, theta: Any) -> Any:
+        """The network's."""
+        return self.net.admissible(step, theta)
+
+    def longest_block(self) -> float:
+        """The network's."""
+        return self.net.longest_block()
 
     def penalty(self, theta: Any, t: Any = 0.0) -> Any:
         """The network's."""
@@ -341,4 +360,6 @@ def diagonal_flow(net: Any, linear: bool | None = None, loss: Any = None) -> Mod
         return NetworkFlow(net, linear)
     if not isinstance(loss, Model) or loss.channels != ():
         raise InputError(f"loss must be a model with one channel, such as logistic_flow(), got {loss!r}")
+    if np.any(loss.numbers().get("lam", 0.0)) or np.any(getattr(loss, "theta0", 0.0)):
+        raise InputError("loss must be without weight decay and start of its own: those are the network's")
     return OtherLoss(net, loss)

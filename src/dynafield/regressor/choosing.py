@@ -12,7 +12,16 @@ from dynafield.problem.networks import DiagonalNetwork
 from dynafield.simulation.learning_path import learning_path
 from dynafield.simulation.path_record import LearningPath
 
-__all__ = ["Candidates", "Choice", "choose", "column_scale", "read_candidates", "read_time"]
+__all__ = [
+    "Candidates",
+    "Choice",
+    "choose",
+    "column_scale",
+    "forget",
+    "read_candidates",
+    "read_time",
+    "scaled",
+]
 
 ALPHAS = np.geomspace(0.01, 3.0, 6)
 """Initial scales to choose from, in units in which weights are of order one."""
@@ -46,8 +55,8 @@ def read_candidates(alpha: Any, lam: Any, depth: Any) -> Candidates:
     depths = [integer("depth", one, 2) for one in (depth if isinstance(depth, (list, tuple)) else [depth])]
     if not depths:
         raise InputError("depth must be an integer ≥ 2 or several, got none")
-    count = len(alphas) * len(lams) * len(depths)
-    return Candidates(alphas, lams, depths, auto or count > 1)
+    listed = any(np.ndim(one) > 0 for one in (alpha, lam, depth))
+    return Candidates(alphas, lams, depths, auto or listed)
 
 
 def values(name: str, given: Any, ok: Any, allowed: str) -> np.ndarray:
@@ -55,8 +64,6 @@ def values(name: str, given: Any, ok: Any, allowed: str) -> np.ndarray:
     if np.ndim(given) == 0:
         return np.array([one_real(name, given, ok, f"one number {allowed}, or several")])
     found = real_vector(name, given, ok, f"numbers {allowed}")
-    if not len(found):
-        raise InputError(f"{name} must be one number or several, got none")
     return np.array(found)
 
 
@@ -77,6 +84,19 @@ def column_scale(X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " d"]:
     """What columns are divided by to have variance 1/d; constant ones by √d."""
     spread = np.where(np.ptp(X, axis=0) > 0, X.std(axis=0), 0.0)
     return np.where(spread > 0, spread, 1.0) * np.sqrt(X.shape[1])
+
+
+def scaled(X: Float[np.ndarray, "n d"], centre: np.ndarray, scale: np.ndarray) -> Float[np.ndarray, "n d"]:
+    """Columns around their centres and divided by their scales; constant ones are zero around their own."""
+    out = (X - centre) / scale
+    out[:, (np.ptp(X, axis=0) == 0) & (np.abs(centre) > 0)] = 0.0
+    return out
+
+
+def forget(estimator: Any) -> None:
+    """Remove what an earlier fit has found."""
+    for name in [name for name in vars(estimator) if name.endswith("_") and not name.startswith("_")]:
+        delattr(estimator, name)
 
 
 class Choice(NamedTuple):
@@ -119,6 +139,8 @@ def choose(
         path = learning_path(
             X, y, model, end, probes=probes, seed=seed, fit_intercept=fit_intercept, progress=False
         )
+        if not path.complete:
+            raise KeyboardInterrupt
         paths.append(path)
     found = Choice(networks, paths, 0, 0)
     name = "test_loss" if paths[0].by_loss else "test_error"

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dynafield.problem.checks import integer
 from dynafield.problem.models import diagonal_flow, logistic_flow
-from dynafield.regressor.choosing import choose, column_scale, read_candidates, read_time
+from dynafield.regressor.choosing import choose, column_scale, read_candidates, read_time, scaled
 
 __all__ = ["DiagonalNetworkClassifier"]
 
@@ -69,7 +69,7 @@ class DiagonalNetworkClassifier(ClassifierMixin, BaseEstimator):
         d = X.shape[1]
         centre = X.mean(axis=0) if self.fit_intercept else np.zeros(d)
         scale = column_scale(X) if self.standardize else np.ones(d)
-        inputs = (X - centre) / scale
+        inputs = scaled(X, centre, scale)
         if self.fit_intercept:
             inputs = np.column_stack([inputs, np.ones(len(X))])
         networks = candidates.networks(1.0)

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dynafield.problem.checks import integer, one_real
-from dynafield.regressor.choosing import choose, column_scale, read_candidates, read_time
+from dynafield.regressor.choosing import choose, column_scale, forget, read_candidates, read_time, scaled
 from dynafield.simulation.fit import train_one
 
 __all__ = ["DiagonalNetworkRegressor"]
@@ -85,17 +85,19 @@ class DiagonalNetworkRegressor(RegressorMixin, BaseEstimator):
         t_max = read_time(self.t_max, candidates.several)
         tol = one_real("tol", self.tol, lambda x: (x >= 1e-9) & (x < 1), "one number from 1e-9 to 1")
         probes, seed = integer("probes", self.probes, 2), integer("random_state", self.random_state, 0)
+        forget(self)
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
         y = np.asarray(y, dtype=float)
         d = X.shape[1]
         centre, level = (X.mean(axis=0), y.mean()) if self.fit_intercept else (np.zeros(d), 0.0)
         scale = column_scale(X) if self.standardize else np.ones(d)
-        inputs, labels = (X - centre) / scale, y - level
+        inputs, labels = scaled(X, centre, scale), y - level
         size = float(np.sqrt(np.mean(labels**2)))
         networks = candidates.networks(size or 1.0)
-        if (candidates.several or t_max == "auto") and size > 0 and np.any(inputs.T @ labels):
-            self.take_best(choose(inputs, labels, networks, None, t_max or "auto", probes, seed,
-                                  bool(self.fit_intercept)))  # fmt: skip
+        chosen = candidates.several or isinstance(t_max, str)
+        if chosen and t_max is not None and size > 0 and np.any(inputs.T @ labels):
+            fit_intercept = bool(self.fit_intercept)
+            self.take_best(choose(inputs, labels, networks, None, t_max, probes, seed, fit_intercept))
         else:
             self.take_one(inputs, labels, networks[0], None if isinstance(t_max, str) else t_max, tol)
         self.coef_path_ = self.coef_path_ / scale

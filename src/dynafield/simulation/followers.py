@@ -7,16 +7,22 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from dynafield.errors import SolveError
+from dynafield.numerics import chebyshev
 from dynafield.problem.updates import Update
 from dynafield.simulation import own_data
 from dynafield.simulation.left_out import Ramps, Response, left_out_outputs
-from dynafield.simulation.own_data import Given, Outputs, Shift
+from dynafield.simulation.own_data import FlowSteps, Given, Outputs, Shift
 
 __all__ = ["Copies", "OtherWeights", "Probes", "Stretch", "size_of"]
 
+MARGIN = 1.5
+"""Rates of copies may exceed by this factor what their steps were made for."""
+TRIES = 4
+"""Times that a stretch is tried with more stages."""
 MOST_LEVERAGE = 4.0
-"""Leverages are taken to differ by this factor from their mean at most: beyond, they are those of single
-entries of X, to which training responds otherwise."""
+"""Leverages are taken to be this many times their mean at most: beyond, they are those of single entries of
+X, to which training responds otherwise."""
 
 
 class Stretch(NamedTuple):
@@ -105,17 +111,55 @@ class Copies:
         self.given, self.t = given, 0.0
         self.weights = jnp.asarray((1.0 - np.eye(n)) * (n / (n - 1)))
         self.states = jax.tree.map(lambda x: jnp.repeat(jnp.asarray(x)[..., None], n, -1), state)
+        vectors = np.random.default_rng(0).standard_normal(self.states[0].shape)
+        self.modes, rates = own_data.stiffness_of_copies(
+            given, self.states[0], np.zeros(()), jnp.asarray(vectors), self.weights
+        )
+        self.rate = float(jnp.max(rates))
 
     def follow(self, stretch: Stretch) -> None:
-        """Take the same steps."""
-        self.states = own_data.copies(self.given, stretch.rule, stretch.steps, self.states, self.weights)
-        self.t = stretch.end
+        """Take the same steps; those of a flow in more stages where a copy is stiffer than the run itself."""
+        steps, before, flow = stretch.steps, self.states, isinstance(stretch.steps, FlowSteps)
+        after = before
+        for _ in range(TRIES):
+            if flow:
+                steps = in_more_stages(stretch.steps, self.rate)
+            after = own_data.copies(self.given, stretch.rule, steps, before, self.weights)
+            if not flow:
+                break
+            modes, rates = own_data.stiffness_of_copies(
+                self.given, after[0], np.asarray(stretch.end), self.modes, self.weights
+            )
+            found = float(jnp.max(rates))
+            if found <= MARGIN * self.rate:
+                self.modes, self.rate = modes, found
+                break
+            self.rate = 2 * found if np.isfinite(found) else 4 * self.rate
+        if not all(bool(jnp.all(jnp.isfinite(part))) for part in jax.tree.leaves(after)):
+            raise SolveError(
+                f"training without one of the data diverged before t={stretch.end:g}: take a smaller step, "
+                "or exact=False"
+            )
+        self.states, self.t = after, stretch.end
 
     def left_out(self) -> Float[np.ndarray, " n"]:
         """Outputs of all copies on the datum that each has not seen."""
         places = np.arange(len(self.given.y))
         out = own_data.own_outputs(self.given, self.states[0], self.weights, places, np.asarray(self.t))
         return np.asarray(out)
+
+
+def in_more_stages(steps: FlowSteps, rate: float) -> FlowSteps:
+    """The same steps, stable up to a rate of decay."""
+    if not np.isfinite(rate):
+        return steps
+    known = np.asarray(steps.stages.count)
+    counts = [max(int(k), chebyshev.stages_needed(MARGIN * rate * float(h)))
+              for k, h in zip(known, np.asarray(steps.h), strict=True)]  # fmt: skip
+    if np.all(counts == known):
+        return steps
+    table = jax.tree.map(lambda *x: jnp.asarray(np.stack(x)), *map(chebyshev.stages, counts))
+    return steps._replace(stages=table)
 
 
 class OtherWeights:
@@ -162,7 +206,7 @@ def leverages(given: Given) -> Float[np.ndarray, " n"]:
         centre = X.mean(axis=0)
         squares = squares - 2 * X @ centre + centre @ centre
     mean = float(np.mean(squares))
-    return np.clip(squares / mean, 1 / MOST_LEVERAGE, MOST_LEVERAGE) if mean > 0 else np.ones(len(X))
+    return np.clip(squares / mean, 0.0, MOST_LEVERAGE) if mean > 0 else np.ones(len(X))
 
 
 def size_of(values: np.ndarray) -> float:

@@ -42,11 +42,11 @@ EXACT_DATA = 1000
 SMALLEST = 1e-12
 """Smallest step, relative to the time reached."""
 SHAPE = 16
-"""Steps of a stretch are padded to multiples of this number, so that few programs are compiled."""
+"""Steps of a stretch, and times, are padded to multiples of this number, so that little is compiled."""
 SAFE = 1.25
 """Margin of the largest rate, which is known from a few powers."""
-KEPT = 20_000_000
-"""Weights that are kept at most, over all times."""
+MOST_STEPS = 1_000_000
+"""Steps of descent at most where training chooses its end."""
 
 
 class Schedule(NamedTuple):
@@ -127,6 +127,7 @@ def learning_path(
             if len(path.moments) < 3:
                 raise
             warnings.warn(f"interrupted: the path ends at t = {path.t[-1]:.4g}", stacklevel=2)
+            return path.result(float(schedule.t[-1] if not schedule.open_end else 1e300))
     return path.result(schedule.asked)
 
 
@@ -143,6 +144,36 @@ def checked(
     """The arguments as a plan, and where parameters start; or InputError."""
     X, y = labelled_data(X, y)
     n, d = X.shape
+    check_model(net, y, bool(fit_intercept))
+    trainer = as_trainer(trainer)
+    if not isinstance(trainer, (GradientFlow, Steps)) or getattr(trainer, "transformation", None) is not None:
+        raise InputError(f"trainer must be GradientFlow() or GradientDescent(step, …), got {trainer!r}")
+    if trainer.random:
+        raise InputError(f"trainer must be without noise and batches for a learning path, got {trainer!r}")
+    if t_max is not None:
+        one_real("t_max", t_max, lambda x: (x > 0) & np.isfinite(x), "one finite number > 0, or None")
+    probes, seed = integer("probes", probes, 0), integer("seed", seed, 0)
+    one_real("tol", tol, lambda x: (x >= 1e-8) & (x <= 0.1), "one number from 1e-8 to 0.1")
+    if exact is None:
+        exact = probes > 0 and n <= EXACT_DATA and n * n * d <= EXACT_WORK
+    if exact and not probes:
+        raise InputError("probes must be > 0 where data are left out: the error bar needs them")
+    flow = isinstance(trainer, GradientFlow)
+    model = net.in_flow(1e300 if t_max is None else float(t_max)) if flow else net
+    normals = np.random.default_rng(seed).standard_normal((d, model.start.normals))
+    start = model.start.rows(normals, np.full(d, np.nan))
+    if not np.all(np.isfinite(start)):
+        raise InputError("net must start without knowing w*, which own data do not have")
+    if coordinates is None:
+        features = np.arange(d)
+    else:
+        features = np.unique([integer("coordinates", j, 0, d - 1) for j in np.atleast_1d(coordinates)])
+    given = Given(bare(model), jnp.asarray(X), jnp.asarray(y), bool(fit_intercept))
+    return Plan(given, net, trainer, probes, exact, seed, float(tol), features), jnp.asarray(start, float)
+
+
+def check_model(net: Any, y: Float[np.ndarray, " n"], fit_intercept: bool) -> None:
+    """InputError unless a model can be trained on these labels."""
     if not isinstance(net, Model):
         raise InputError(f"net must be a network or a flow, got {type(net).__name__}")
     untraced(**net.numbers())
@@ -154,38 +185,17 @@ def checked(
         raise InputError("net must have no randomness z of its own: what is in your labels is in y")
     if fit_intercept and not isinstance(net, SquaredLoss):
         raise InputError("fit_intercept must be False but for the squared loss: add a constant column to X")
-    trainer = as_trainer(trainer)
-    if not isinstance(trainer, (GradientFlow, Steps)) or getattr(trainer, "transformation", None) is not None:
-        raise InputError(f"trainer must be GradientFlow() or GradientDescent(step, …), got {trainer!r}")
-    if trainer.random:
-        raise InputError(f"trainer must be without noise and batches for a learning path, got {trainer!r}")
-    if t_max is not None:
-        one_real("t_max", t_max, lambda x: (x > 0) & np.isfinite(x), "one finite number > 0, or None")
-    probes, seed = integer("probes", probes, 0), integer("seed", seed, 0)
-    one_real("tol", tol, lambda x: (x >= 1e-8) & (x <= 0.1), "one number from 1e-8 to 0.1")
-    if exact is None:
-        exact = n <= EXACT_DATA and n * n * d <= EXACT_WORK
-    exact = bool(exact) and probes > 0
-    flow = isinstance(trainer, GradientFlow)
-    model = net.in_flow(1e300 if t_max is None else float(t_max)) if flow else net
-    normals = np.random.default_rng(seed).standard_normal((d, model.start.normals))
-    start = model.start.rows(normals, np.full(d, np.nan))
-    if not np.all(np.isfinite(start)):
-        raise InputError("net must start without knowing w*, which own data do not have")
-    if coordinates is None:
-        features = np.arange(d if d * MOST_TIMES <= KEPT or t_max is not None else KEPT // MOST_TIMES)
-    else:
-        features = np.unique([integer("coordinates", j, 0, d - 1) for j in np.atleast_1d(coordinates)])
-    given = Given(bare(model), jnp.asarray(X), jnp.asarray(y), bool(fit_intercept))
-    return Plan(given, net, trainer, probes, exact, seed, float(tol), features), jnp.asarray(start, float)
+    net.check_labels(y)
 
 
 def times_of(plan: Plan, t_max: float | None, theta: Any) -> Schedule:
     """Times with equal ratios, from one at which nothing much has happened; after whole steps of descent."""
     pace = own_data.pace(plan.given, theta)
     first = EARLY / max(pace, 1e-290)
-    if t_max is None and not 0 < pace < np.inf:
-        raise InputError("t_max must be given: nothing moves at the start (is y zero?)")
+    if not np.isfinite(pace):
+        raise InputError(f"X and y must be of moderate size: rates at the start are {pace:g}")
+    if t_max is None and pace == 0:
+        raise InputError("t_max must be given: nothing moves at the start (are X or y zero?)")
     if t_max is None:
         t = first * 10 ** (np.arange(MOST_TIMES) / PER_DECADE)
     else:
@@ -195,8 +205,11 @@ def times_of(plan: Plan, t_max: float | None, theta: Any) -> Schedule:
     if isinstance(plan.trainer, Steps):
         if t_max is None and plan.trainer.scheduled:
             raise InputError("t_max must be given with a schedule of steps")
-        t = plan.trainer.rounded(t[t < np.inf])
-    return Schedule(np.concatenate([[0.0], t[t > 0]]), t_max is None, np.inf if t_max is None else t_max)
+        t = plan.trainer.rounded(t[t <= MOST_STEPS * plan.trainer.step] if t_max is None else t)
+        if not np.any(t > 0):
+            raise InputError(f"t_max must be at least one step, got {t_max}")
+    t = np.concatenate([[0.0], t[t > 0]])
+    return Schedule(t, t_max is None, np.inf if t_max is None else float(t[-1]))
 
 
 class Training:
@@ -274,11 +287,13 @@ class Training:
 
 
 class Moment(NamedTuple):
-    """What is known of a time: what training shows, and outputs as if each datum had been left out."""
+    """What is known of a time: what training shows, outputs as if each datum had been left out, and mean
+    loss and error of these."""
 
     t: float
     seen: Outputs
     left_out: np.ndarray
+    estimate: np.ndarray
 
 
 class Path:
@@ -295,7 +310,7 @@ class Path:
             self.copies = Copies(given, one.state) if plan.exact else None
             out = (self.copies or self.probes).left_out()
             self.weights = OtherWeights(given, count, plan.seed, one.state, out)
-        self.moments = [Moment(0.0, one.seen, out)]
+        self.moments = [self.moment(0.0, one.seen, out)]
 
     def advance(self, end: float) -> None:
         """On to the next time, with everything that follows."""
@@ -307,7 +322,12 @@ class Path:
                 self.copies.follow(stretch)
             out = (self.copies or self.probes).left_out()
             self.weights.follow(stretch, out)
-        self.moments.append(Moment(end, stretch.seen, out))
+        self.moments.append(self.moment(end, stretch.seen, out))
+
+    def moment(self, t: float, seen: Outputs, left_out: np.ndarray) -> Moment:
+        """What is known now."""
+        each = own_data.measured(self.plan.given, jnp.asarray(left_out), np.asarray(t))
+        return Moment(t, seen, left_out, np.mean(np.asarray(each), axis=0))
 
     @property
     def t(self) -> Float[np.ndarray, " k"]:
@@ -324,16 +344,23 @@ class Path:
 
     def measured(self, f: np.ndarray) -> Float[np.ndarray, "k n 2"]:
         """Loss and error of all data at outputs f over time."""
-        return np.asarray(over_time(self.plan.given, jnp.asarray(f), jnp.asarray(self.t)))
+        more = (0, -len(f) % SHAPE)
+        padded = jnp.asarray(np.pad(f, (more, (0, 0)))), jnp.asarray(np.pad(self.t, more, mode="edge"))
+        return np.asarray(over_time(self.plan.given, *padded))[: len(f)]
 
     def settled(self) -> bool:
-        """Whether the estimate has not improved for long, once training has moved at all."""
+        """Whether outputs have stood still for long, or training has moved and the estimate not improved."""
         which = judged(self.plan.net)
         train = np.mean(self.stacked("measures"), axis=1)[:, which]
+        f, t = self.stacked("f"), self.t
+        way = np.linalg.norm(f - f[0], axis=1)
+        long_ago = int(np.searchsorted(t, t[-1] / PATIENCE, side="right")) - 1
+        if long_ago > 0 and np.linalg.norm(f[-1] - f[long_ago]) <= BETTER * np.max(way):
+            return True
         moved = np.flatnonzero(train <= 0.9 * train[0])
         if not len(moved):
             return False
-        curve = np.mean(self.measured(self.left_out()), axis=1)[:, which] if self.probes else train
+        curve = np.array([moment.estimate[which] for moment in self.moments]) if self.probes else train
         best = np.flatnonzero(curve <= (1 + BETTER) * np.nanmin(curve))[0]
         return bool(self.t[-1] >= PATIENCE * max(self.t[best], self.t[moved[0]]))
 
@@ -361,7 +388,7 @@ class Path:
             return np.full(len(self.moments), np.nan)
         n, intercept = len(self.plan.given.y), int(self.plan.given.intercept)
         remains = self.probes.response(len(self.moments)).of_residuals[:, 0].mean(axis=1)
-        return (n - intercept) * (1.0 - remains) + intercept
+        return (n - intercept) * (remains[0] - remains) + intercept
 
     def judgement(self) -> tuple[np.ndarray, np.ndarray]:
         """Estimated loss and error on new data, and their standard errors."""
@@ -378,7 +405,8 @@ class Path:
             return whole, np.full_like(whole, np.nan)
         parts = [self.measured(self.probes.outputs_without(response, p)).mean(axis=1) for p in range(m)]
         by_probes = np.sqrt((m - 1) * np.var(parts, axis=0))
-        bias = np.clip((m - 1) * (np.mean(parts, axis=0) - whole), -by_probes, by_probes)
+        most = np.minimum(by_probes, 0.5 * whole)
+        bias = np.clip((m - 1) * (np.mean(parts, axis=0) - whole), -most, most)
         return whole - bias, np.hypot(over_data, by_probes)
 
     def scatter(self, response: Response, each: np.ndarray) -> Float[np.ndarray, "k 2"]:

@@ -17,6 +17,10 @@ __all__ = ["Ramps", "Response", "left_out_outputs"]
 
 TOGETHER = 24
 """Ramps whose signs are drawn at once."""
+CROWDED = 1.25
+"""Data for each ramp, at least, for signs to be made orthogonal."""
+SHORTEST = 0.25
+"""Data of a smaller leverage count less in the averages that give K."""
 FAINT = 0.03
 """Smallest size of a ramp, relative to the first."""
 
@@ -53,8 +57,8 @@ class Ramps:
         signs = self.rng.choice([-1.0, 1.0], size=(n, TOGETHER))
         if self.centred:
             signs = signs - signs.mean(axis=0)
-        if n < 2 * (known.shape[1] + TOGETHER):
-            return signs
+        if n < CROWDED * (known.shape[1] + TOGETHER):
+            return signs / np.sqrt(np.maximum(np.mean(signs**2, axis=0), 1 / n))
         return orthogonal(signs - known @ (known.T @ signs / n))
 
     def along(self, values: Float[np.ndarray, "n m"]) -> Float[np.ndarray, "j m"]:
@@ -70,13 +74,15 @@ class Ramps:
         leverage: Float[np.ndarray, " n"],
     ) -> tuple[Float[np.ndarray, "j m"], Float[np.ndarray, "j m"]]:
         """The last row of a `Response`, from derivatives of outputs and the slope of ℓ."""
-        bent = slope[:, None] * outputs
-        of_residuals = self.along(self.total + bent)
         # outputs follow shifts by this share: what signs would show of that by chance is taken out
-        follow = float(np.clip(-np.sum(self.total * outputs) / np.sum(self.total**2), 0.0, 1.0))
-        weight = 1.0 / leverage[:, None]
-        known = follow * float(np.mean(weight))
-        return self.along(weight * (outputs + follow * self.total)) - known, of_residuals
+        size = max(float(np.sum(self.total**2)), 1e-290)
+        follow = float(np.clip(-np.sum(self.total * outputs) / size, 0.0, 1.0))
+        weight = 1.0 / np.maximum(leverage, SHORTEST)[:, None]
+        bent, counted = slope[:, None] * outputs, leverage[:, None] * weight
+        of_outputs = self.along(weight * (outputs + follow * self.total)) - follow * np.mean(weight)
+        follow = float(np.clip(-np.sum(self.total * bent) / size, 0.0, 1.0))
+        of_residuals = self.along(counted * (bent + follow * self.total)) + (1.0 - follow) * np.mean(counted)
+        return of_outputs, of_residuals
 
 
 def orthogonal(signs: Float[np.ndarray, "n j"]) -> Float[np.ndarray, "n j"]:

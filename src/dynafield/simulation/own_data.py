@@ -123,10 +123,10 @@ def moved(
 @eqx.filter_jit
 def advance(given: Given, rule: Update | None, steps: Any, state: Any) -> Any:
     """The state of training itself after some steps."""
-    return moved(given, rule, steps, state, *untouched(given, steps))
+    return moved(given, rule, steps, state, *untouched(given))
 
 
-def untouched(given: Given, steps: Any) -> tuple[Any, Shift]:
+def untouched(given: Given) -> tuple[Any, Shift]:
     """All data by weight one, and nothing shifted."""
     zero = jnp.zeros_like(given.y)
     return jnp.ones_like(given.y), Shift(zero, zero, 0.0, 1.0)
@@ -135,7 +135,7 @@ def untouched(given: Given, steps: Any) -> tuple[Any, Shift]:
 @eqx.filter_jit
 def responses(given: Given, rule: Update | None, steps: Any, state: Any, tangents: Any, shifts: Shift) -> Any:
     """Derivatives of the state along several shifts, side by side in the last axis."""
-    one, nothing = untouched(given, steps)
+    one, nothing = untouched(given)
 
     def after(state: Any, first: Any, last: Any) -> Any:
         return moved(given, rule, steps, state, one, Shift(first, last, shifts.start, shifts.end))
@@ -150,7 +150,7 @@ def responses(given: Given, rule: Update | None, steps: Any, state: Any, tangent
 @eqx.filter_jit
 def copies(given: Given, rule: Update | None, steps: Any, states: Any, weights: Any) -> Any:
     """Training with other weights of the data, several side by side in the last axis."""
-    _, nothing = untouched(given, steps)
+    _, nothing = untouched(given)
 
     def after(state: Any, weight: Any) -> Any:
         return moved(given, rule, steps, state, weight, nothing)
@@ -161,7 +161,7 @@ def copies(given: Given, rule: Update | None, steps: Any, states: Any, weights: 
 @eqx.filter_jit
 def trial(given: Given, theta: Any, t: Any, h: Any, coefficients: chebyshev.Stages) -> tuple[Any, Any]:
     """Parameters after one step of a flow, and the relative error of the weights in it."""
-    one, nothing = untouched(given, None)
+    one, nothing = untouched(given)
 
     def rate(y: Any, t: Any) -> Any:
         return given.rate(y, t, one, nothing.first)
@@ -176,7 +176,7 @@ def trial(given: Given, theta: Any, t: Any, h: Any, coefficients: chebyshev.Stag
 @eqx.filter_jit
 def stiffness(given: Given, theta: Any, t: Any, vector: Any) -> tuple[Any, Any]:
     """A vector along the fastest mode, from an older one, and its rate."""
-    one, nothing = untouched(given, None)
+    one, nothing = untouched(given)
 
     def power(_: Any, carry: tuple[Any, Any]) -> tuple[Any, Any]:
         new = jax.jvp(lambda y: given.rate(y, t, one, nothing.first), (theta,), (carry[0],))[1]
@@ -184,6 +184,22 @@ def stiffness(given: Given, theta: Any, t: Any, vector: Any) -> tuple[Any, Any]:
         return new / jnp.where(size > 0, size, 1.0), size
 
     return jax.lax.fori_loop(0, POWERS, power, (vector / jnp.linalg.norm(vector), jnp.zeros(())))
+
+
+@eqx.filter_jit
+def stiffness_of_copies(given: Given, thetas: Any, t: Any, vectors: Any, weights: Any) -> tuple[Any, Any]:
+    """The same of several copies, by fewer powers."""
+    _, nothing = untouched(given)
+
+    def alone(theta: Any, vector: Any, weight: Any) -> tuple[Any, Any]:
+        def power(_: Any, carry: tuple[Any, Any]) -> tuple[Any, Any]:
+            new = jax.jvp(lambda y: given.rate(y, t, weight, nothing.first), (theta,), (carry[0],))[1]
+            size = jnp.linalg.norm(new)
+            return new / jnp.where(size > 0, size, 1.0), size
+
+        return jax.lax.fori_loop(0, POWERS // 2, power, (vector / jnp.linalg.norm(vector), jnp.zeros(())))
+
+    return jax.vmap(alone, in_axes=-1, out_axes=(-1, 0))(thetas, vectors, weights)
 
 
 def pace(given: Given, theta: Any) -> float:
@@ -195,7 +211,7 @@ def pace(given: Given, theta: Any) -> float:
 @eqx.filter_jit
 def first_rates(given: Given, theta: Any) -> tuple[Any, Any]:
     """Relative rates of outputs and of parameters at the start."""
-    (one, nothing), t = untouched(given, None), 0.0
+    (one, nothing), t = untouched(given), 0.0
     rate = given.rate(theta, t, one, nothing.first)
     f, moving = jax.jvp(lambda x: given.f(x, t, one), (theta,), (rate,))
     size = jnp.maximum(jnp.linalg.norm(given.ell(f, t)), 1e-290)
