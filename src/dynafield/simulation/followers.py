@@ -14,7 +14,7 @@ from dynafield.simulation import own_data
 from dynafield.simulation.left_out import Ramps, Response, left_out_outputs
 from dynafield.simulation.own_data import FlowSteps, Given, Outputs, Shift
 
-__all__ = ["Copies", "OtherWeights", "Probes", "Stretch", "size_of"]
+__all__ = ["Copies", "OtherWeights", "Probes", "Stretch", "Tangents", "size_of"]
 
 MARGIN = 1.5
 """Rates of copies may exceed by this factor what their steps were made for."""
@@ -38,43 +38,41 @@ class Stretch(NamedTuple):
     moved: float
 
 
-def nothing_like(state: Any, count: int) -> Any:
-    """Tangents that are zero."""
-    return jax.tree.map(lambda x: jnp.zeros((*jnp.shape(x), count)), state)
+class Tangents:
+    """Derivatives of the state along shifts of what data send back, several side by side."""
 
+    def __init__(self, given: Given, state: Any, shift: Float[np.ndarray, "n m"]):
+        self.given, self.shift = given, shift
+        self.columns = jax.tree.map(lambda x: jnp.zeros((*jnp.shape(x), shift.shape[1])), state)
 
-def tangents_after(given: Given, stretch: Stretch, tangents: Any, first: np.ndarray, last: np.ndarray) -> Any:
-    """Derivatives of the state along shifts that go from one value to another on the way."""
-    shifts = jax.tree.map(jnp.asarray, Shift(first, last, stretch.start, stretch.end))
-    return own_data.responses(given, stretch.rule, stretch.steps, stretch.before, tangents, shifts)
+    def follow(self, stretch: Stretch, shift: Float[np.ndarray, "n m"]) -> Float[np.ndarray, "n m"]:
+        """Derivatives of outputs after a stretch in which shifts go to new values."""
+        shifts = jax.tree.map(jnp.asarray, Shift(self.shift, shift, stretch.start, stretch.end))
+        self.columns = own_data.responses(
+            self.given, stretch.rule, stretch.steps, stretch.before, self.columns, shifts
+        )
+        self.shift, t = shift, np.asarray(stretch.end)
+        return np.asarray(own_data.output_tangents(self.given, stretch.after[0], self.columns[0], t))
 
 
 class Probes:
     """The response of training to random ramps, and outputs without the part that is a datum's own."""
 
-    def __init__(self, given: Given, count: int, seed: int, state: Any, seen: Outputs):
+    def __init__(self, given: Given, count: int, seed: int, seen: Outputs):
         self.given, self.count = given, count
         self.leverage = leverages(given)
         self.ramps = Ramps(len(given.y), count, given.intercept, seed)
-        self.tangents = nothing_like(state, count)
-        self.f, self.ell = [seen.f], [seen.ell]
         self.ramps.add(size_of(seen.ell))
-        self.rows = [self.row(state, 0.0, seen)]
+        self.f: list[np.ndarray] = []
+        self.ell: list[np.ndarray] = []
+        self.rows: list[tuple[np.ndarray, np.ndarray]] = []
+        self.take(seen, np.zeros((len(given.y), count)))
 
-    def row(self, state: Any, t: float, seen: Outputs) -> tuple[np.ndarray, np.ndarray]:
-        """The response now."""
-        now = own_data.output_tangents(self.given, state[0], self.tangents[0], np.asarray(t))
-        return self.ramps.response(np.asarray(now), seen.slope, self.leverage)
-
-    def follow(self, stretch: Stretch) -> None:
-        """Go on with the next ramp."""
-        first = self.ramps.total
-        last = self.ramps.add(stretch.moved)
-        self.tangents = tangents_after(self.given, stretch, self.tangents, first, last)
-        row = self.row(stretch.after, stretch.end, stretch.seen)
-        self.rows.append(row)
-        self.f.append(stretch.seen.f)
-        self.ell.append(stretch.seen.ell)
+    def take(self, seen: Outputs, tangents: Float[np.ndarray, "n m"]) -> None:
+        """What is seen now, and derivatives of outputs along the ramps."""
+        self.rows.append(self.ramps.response(tangents, seen.slope, self.leverage))
+        self.f.append(seen.f)
+        self.ell.append(seen.ell)
 
     def response(self, length: int | None = None) -> Response:
         """Rows of the response as triangular matrices over times and ramps, one for each probe."""
@@ -169,12 +167,12 @@ class OtherWeights:
     its residual, that other weights shift.
     """
 
-    def __init__(self, given: Given, count: int, seed: int, state: Any, left_out: np.ndarray):
+    def __init__(self, given: Given, count: int, seed: int, left_out: np.ndarray):
         n = len(given.y)
         signs = np.random.default_rng([seed, n, count, 1]).choice([-1.0, 1.0], size=(n, count))
         self.given, self.multipliers = given, signs - signs.mean(axis=0)
-        self.tangents = nothing_like(state, count)
-        self.shifts = [self.shift(left_out, 0.0)]
+        self.wanted = [self.shift(left_out, 0.0)]
+        self.shifts = [self.wanted[0]]
         self.changes = [np.zeros((n, count)) - self.level(self.shifts[0])]
 
     def shift(self, left_out: np.ndarray, t: float) -> Float[np.ndarray, "n m"]:
@@ -185,17 +183,17 @@ class OtherWeights:
         """The part of a shift that the intercept takes at once."""
         return shift.mean(axis=0) if self.given.intercept else np.zeros(shift.shape[1])
 
-    def follow(self, stretch: Stretch, left_out: np.ndarray) -> None:
-        """Go on, with outputs as if each datum had been left out at the end of the stretch."""
-        first, last = self.shifts[-1], self.shift(left_out, stretch.end)
-        level = self.level(last)
-        self.tangents = tangents_after(
-            self.given, stretch, self.tangents, first - self.level(first), last - level
-        )
-        t = np.asarray(stretch.end)
-        now = np.asarray(own_data.output_tangents(self.given, stretch.after[0], self.tangents[0], t))
-        self.shifts.append(last)
-        self.changes.append(now - level)
+    def next_shift(self) -> Float[np.ndarray, "n m"]:
+        """The shift at the end of the next stretch, without its level: extrapolated, since times have equal
+        ratios and outputs without a datum are not known before."""
+        known = self.wanted
+        self.shifts.append(known[-1] if len(known) < 3 else 2 * known[-1] - known[-2])
+        return self.shifts[-1] - self.level(self.shifts[-1])
+
+    def take(self, tangents: Float[np.ndarray, "n m"], left_out: np.ndarray, t: float) -> None:
+        """Derivatives of outputs along the shift now, and outputs as if each datum had been left out."""
+        self.changes.append(tangents - self.level(self.shifts[-1]))
+        self.wanted.append(self.shift(left_out, t))
 
 
 def leverages(given: Given) -> Float[np.ndarray, " n"]:

@@ -18,7 +18,7 @@ from dynafield.problem.trainers import DIVERGED, GradientFlow, Steps
 from dynafield.problem.updates import Update
 from dynafield.progress import Progress, Wanted
 from dynafield.simulation import own_data
-from dynafield.simulation.followers import Copies, OtherWeights, Probes, Stretch, size_of
+from dynafield.simulation.followers import Copies, OtherWeights, Probes, Stretch, Tangents, size_of
 from dynafield.simulation.left_out import Response
 from dynafield.simulation.own_data import FlowSteps, Given, Outputs, Taken
 from dynafield.simulation.path_record import LearningPath
@@ -168,7 +168,7 @@ def checked(
         features = np.arange(d)
     else:
         features = np.unique([integer("coordinates", j, 0, d - 1) for j in np.atleast_1d(coordinates)])
-    given = Given(bare(model), jnp.asarray(X), jnp.asarray(y), bool(fit_intercept))
+    given = Given.of(bare(model), X, y, bool(fit_intercept))
     return Plan(given, net, trainer, probes, exact, seed, float(tol), features), jnp.asarray(start, float)
 
 
@@ -303,25 +303,29 @@ class Path:
         self.plan = plan
         self.training = one = Training(plan, schedule, theta)
         given, count = plan.given, plan.probes
-        self.probes = self.copies = self.weights = None
+        self.probes = self.copies = self.weights = self.tangents = None
         out = np.full(len(given.y), np.nan)
         if count:
-            self.probes = Probes(given, count, plan.seed, one.state, one.seen)
+            self.probes = Probes(given, count, plan.seed, one.seen)
             self.copies = Copies(given, one.state) if plan.exact else None
             out = (self.copies or self.probes).left_out()
-            self.weights = OtherWeights(given, count, plan.seed, one.state, out)
+            self.weights = OtherWeights(given, count, plan.seed, out)
+            shift = self.weights.shifts[0] - self.weights.level(self.weights.shifts[0])
+            self.tangents = Tangents(given, one.state, np.hstack([self.probes.ramps.total, shift]))
         self.moments = [self.moment(0.0, one.seen, out)]
 
     def advance(self, end: float) -> None:
         """On to the next time, with everything that follows."""
         stretch = self.training.advance(end)
         out = np.full(len(self.plan.given.y), np.nan)
-        if self.probes and self.weights:
-            self.probes.follow(stretch)
+        if self.probes and self.weights and self.tangents:
+            shift = np.hstack([self.probes.ramps.add(stretch.moved), self.weights.next_shift()])
+            along_ramps, by_weight = np.split(self.tangents.follow(stretch, shift), 2, axis=1)
+            self.probes.take(stretch.seen, along_ramps)
             if self.copies:
                 self.copies.follow(stretch)
             out = (self.copies or self.probes).left_out()
-            self.weights.follow(stretch, out)
+            self.weights.take(by_weight, out, end)
         self.moments.append(self.moment(end, stretch.seen, out))
 
     def moment(self, t: float, seen: Outputs, left_out: np.ndarray) -> Moment:
