@@ -109,7 +109,7 @@ def learning_path(
     fit_intercept
         Add a constant to the outputs that fits at every moment (squared loss).
     coordinates
-        Features whose weights are kept; all by default, where memory allows.
+        Features whose weights are kept; all by default.
     tol
         Relative error of the weights in one step of gradient flow; that of a whole path is a few times more.
     """
