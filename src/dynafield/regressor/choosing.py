@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
+from sklearn.utils.validation import check_is_fitted
 
 from dynafield.errors import InputError
 from dynafield.problem.checks import integer, one_real, real_vector
@@ -15,6 +16,7 @@ from dynafield.simulation.path_record import LearningPath
 __all__ = [
     "Candidates",
     "Choice",
+    "WithPath",
     "choose",
     "column_scale",
     "forget",
@@ -146,3 +148,29 @@ def choose(
     name = "test_loss" if paths[0].by_loss else "test_error"
     best = int(np.nanargmin(found.at_stop(name)))
     return found._replace(best=best, place=found.stop(paths[best]))
+
+
+class WithPath:
+    """What estimators know of the path they were chosen from."""
+
+    def keep(self, choice: Choice, estimates: tuple[str, ...]) -> None:
+        """The best path, where it is stopped, and how all candidates compare."""
+        path, net = choice.path, choice.networks[choice.best]
+        self.path_, self.t_ = path, path.t
+        self.n_iter_, self.stop_ = choice.place, float(path.t[choice.place])
+        self.alpha_, self.lam_, self.depth_ = float(net.alpha), float(net.lam), net.depth
+        self.alphas_, self.lams_, self.depths_ = (
+            np.array([getattr(one, name) for one in choice.networks]) for name in ("alpha", "lam", "depth")
+        )
+        for name in estimates:
+            setattr(self, f"estimated_{name}_", choice.at_stop(name))
+            setattr(self, f"estimated_{name}_se_", choice.at_stop(f"{name}_se"))
+
+    def plot_path(self, ax: Any = None) -> Any:
+        """The coefficients along training, with the stop."""
+        from dynafield.figures.learning_path import draw_coefficients
+
+        check_is_fitted(self)
+        fitted: Any = self
+        names = getattr(self, "feature_names_in_", None)
+        return draw_coefficients(fitted.t_, fitted.coef_path_, fitted.n_iter_, names, "coefficient", ax)

@@ -10,12 +10,20 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dynafield.problem.checks import integer
 from dynafield.problem.models import diagonal_flow, logistic_flow
-from dynafield.regressor.choosing import choose, column_scale, read_candidates, read_time, scaled
+from dynafield.regressor.choosing import (
+    Choice,
+    WithPath,
+    choose,
+    column_scale,
+    read_candidates,
+    read_time,
+    scaled,
+)
 
 __all__ = ["DiagonalNetworkClassifier"]
 
 
-class DiagonalNetworkClassifier(ClassifierMixin, BaseEstimator):
+class DiagonalNetworkClassifier(WithPath, ClassifierMixin, BaseEstimator):
     """Two classes told apart by a linear model: a diagonal network trained on the logistic loss.
 
     Parameters are those of `DiagonalNetworkRegressor`; "auto" chooses by the logistic loss of new data, which
@@ -78,19 +86,11 @@ class DiagonalNetworkClassifier(ClassifierMixin, BaseEstimator):
         self.take(choice, scale, centre)
         return self
 
-    def take(self, choice: Any, scale: np.ndarray, centre: np.ndarray) -> None:
+    def take(self, choice: Choice, scale: np.ndarray, centre: np.ndarray) -> None:
         """What the choice has found, in the units of X."""
-        path, net, d = choice.path, choice.networks[choice.best], len(scale)
-        self.path_, self.t_, self.train_loss_ = path, path.t, path.train_loss
-        self.coef_path_ = path.weights[:, :d] / scale
-        self.n_iter_, self.stop_ = choice.place, float(path.t[choice.place])
-        self.alpha_, self.lam_, self.depth_ = float(net.alpha), float(net.lam), net.depth
-        self.alphas_, self.lams_, self.depths_ = (
-            np.array([getattr(one, name) for one in choice.networks]) for name in ("alpha", "lam", "depth")
-        )
-        for name in ("test_loss", "test_error"):
-            setattr(self, f"estimated_{name}_", choice.at_stop(name))
-            setattr(self, f"estimated_{name}_se_", choice.at_stop(f"{name}_se"))
+        self.keep(choice, ("test_loss", "test_error"))
+        path, d = choice.path, len(scale)
+        self.train_loss_, self.coef_path_ = path.train_loss, path.weights[:, :d] / scale
         coef = self.coef_path_[choice.place]
         constant = path.weights[choice.place, d] if self.fit_intercept else 0.0
         self.coef_, self.intercept_ = coef[None], np.array([constant - centre @ coef])
@@ -110,14 +110,6 @@ class DiagonalNetworkClassifier(ClassifierMixin, BaseEstimator):
         """The more probable class."""
         above = self.decision_function(X) > 0
         return self.classes_[above.astype(int)]
-
-    def plot_path(self, ax: Any = None) -> Any:
-        """The coefficients along training, with the stop."""
-        from dynafield.figures.learning_path import draw_coefficients
-
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        return draw_coefficients(self.t_, self.coef_path_, self.n_iter_, names, "coefficient", ax)
 
 
 def with_logistic_loss(net: Any) -> Any:

@@ -9,13 +9,22 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dynafield.problem.checks import integer, one_real
-from dynafield.regressor.choosing import choose, column_scale, forget, read_candidates, read_time, scaled
+from dynafield.regressor.choosing import (
+    Choice,
+    WithPath,
+    choose,
+    column_scale,
+    forget,
+    read_candidates,
+    read_time,
+    scaled,
+)
 from dynafield.simulation.fit import train_one
 
 __all__ = ["DiagonalNetworkRegressor"]
 
 
-class DiagonalNetworkRegressor(RegressorMixin, BaseEstimator):
+class DiagonalNetworkRegressor(WithPath, RegressorMixin, BaseEstimator):
     """A linear model fitted by gradient flow of a diagonal network.
 
     Small `alpha` favours few large coefficients, large `alpha` many small ones; `lam` is
@@ -105,17 +114,11 @@ class DiagonalNetworkRegressor(RegressorMixin, BaseEstimator):
         self.intercept_ = float(level - centre @ self.coef_)
         return self
 
-    def take_best(self, choice: Any) -> None:
+    def take_best(self, choice: Choice) -> None:
         """What the choice among several has found."""
-        path, net = choice.path, choice.networks[choice.best]
-        self.path_, self.t_, self.train_error_, self.coef_path_ = path, path.t, path.train_error, path.weights
-        self.n_iter_, self.stop_, self.converged_ = choice.place, float(path.t[choice.place]), False
-        self.alpha_, self.lam_, self.depth_ = float(net.alpha), float(net.lam), net.depth
-        self.alphas_, self.lams_, self.depths_ = (
-            np.array([getattr(one, name) for one in choice.networks]) for name in ("alpha", "lam", "depth")
-        )
-        self.estimated_test_error_ = choice.at_stop("test_error")
-        self.estimated_test_error_se_ = choice.at_stop("test_error_se")
+        self.keep(choice, ("test_error",))
+        self.train_error_, self.coef_path_ = choice.path.train_error, choice.path.weights
+        self.converged_ = False
 
     def take_one(self, inputs: np.ndarray, labels: np.ndarray, net: Any, t_max: Any, tol: float) -> None:
         """Train one network, to a time or to its end."""
@@ -136,11 +139,3 @@ class DiagonalNetworkRegressor(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         return X @ self.coef_ + self.intercept_
-
-    def plot_path(self, ax: Any = None) -> Any:
-        """The coefficients along training, with the stop."""
-        from dynafield.figures.learning_path import draw_coefficients
-
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        return draw_coefficients(self.t_, self.coef_path_, self.n_iter_, names, "coefficient", ax)

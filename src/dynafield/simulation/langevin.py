@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from dynafield.errors import SolveError
+from dynafield.numerics.powers import fastest_mode
 from dynafield.problem.trainers import MOST_STEPS, ShortSteps
 
 __all__ = ["curvature_of_flow", "curvature_of_network", "in_short_steps"]
@@ -64,11 +65,4 @@ def curvature_of_network(
 
 def curvature_of_flow(rate: Callable[[Any], Any], theta: Any) -> Any:
     """Largest curvature of a rate of change, around θ."""
-
-    def power(_, carry):
-        vector = jax.jvp(rate, (theta,), (carry[0],))[1]
-        size = jnp.linalg.norm(vector)
-        return vector / jnp.where(size > 0, size, 1.0), size
-
-    first = jax.random.normal(jax.random.key(0), jnp.shape(theta)), jnp.zeros(())
-    return jax.lax.fori_loop(0, POWERS, power, first)[1]
+    return fastest_mode(rate, theta, jax.random.normal(jax.random.key(0), jnp.shape(theta)), POWERS)[1]

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dynafield.numerics import chebyshev
+from dynafield.numerics.powers import fastest_mode
 from dynafield.problem.model import Datum, Model
 from dynafield.problem.updates import Update
 
@@ -183,28 +184,16 @@ def trial(given: Given, theta: Any, t: Any, h: Any, coefficients: chebyshev.Stag
 @eqx.filter_jit
 def stiffness(given: Given, theta: Any, t: Any, vector: Any) -> tuple[Any, Any]:
     """A vector along the fastest mode, from an older one, and its rate."""
-    one, nothing = untouched(given)
-
-    def power(_: Any, carry: tuple[Any, Any]) -> tuple[Any, Any]:
-        new = jax.jvp(lambda y: given.rate(y, t, one, nothing.first), (theta,), (carry[0],))[1]
-        size = jnp.linalg.norm(new)
-        return new / jnp.where(size > 0, size, 1.0), size
-
-    return jax.lax.fori_loop(0, POWERS, power, (vector / jnp.linalg.norm(vector), jnp.zeros(())))
+    one, _ = untouched(given)
+    return fastest_mode(lambda y: given.rate(y, t, one, 0.0), theta, vector, POWERS)
 
 
 @eqx.filter_jit
 def stiffness_of_copies(given: Given, thetas: Any, t: Any, vectors: Any, weights: Any) -> tuple[Any, Any]:
     """The same of several copies, by fewer powers."""
-    _, nothing = untouched(given)
 
     def alone(theta: Any, vector: Any, weight: Any) -> tuple[Any, Any]:
-        def power(_: Any, carry: tuple[Any, Any]) -> tuple[Any, Any]:
-            new = jax.jvp(lambda y: given.rate(y, t, weight, nothing.first), (theta,), (carry[0],))[1]
-            size = jnp.linalg.norm(new)
-            return new / jnp.where(size > 0, size, 1.0), size
-
-        return jax.lax.fori_loop(0, POWERS // 2, power, (vector / jnp.linalg.norm(vector), jnp.zeros(())))
+        return fastest_mode(lambda y: given.rate(y, t, weight, 0.0), theta, vector, POWERS // 2)
 
     return jax.vmap(alone, in_axes=-1, out_axes=(-1, 0))(thetas, vectors, weights)
 
