@@ -146,6 +146,8 @@ def test_the_estimate_is_right_on_average_and_its_error_bar_too(many):
         # one datum of sixty less is about 2 %; the least of a noisy curve is low by as much
         assert abs(np.mean(ratio)) < 4 * scatter + 0.02
         assert np.mean(np.abs(value - true) < 2 * error) > 0.8  # 40 sets: 90 % within two sd of counting
+        # neither twice too wide nor twice too narrow: an rms of 40 is known to 11 %
+        assert 0.55 < np.sqrt(np.mean(((value - true) / error) ** 2)) < 1.5
 
 
 def test_stopping_where_the_estimate_is_least_costs_little(many):
