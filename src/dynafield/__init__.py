@@ -1,16 +1,25 @@
 """dynafield: exact learning curves of gradient training in the high-dimensional limit.
 
-Names are imported on first use, so that `import dynafield` costs nothing.
+Names are imported on first use, so that `import dynafield` costs nothing. JAX computes in double precision
+from then on: arguments that it makes before the first call, as in `jax.grad(f)(0.3)`, would lose digits.
 """
 
 import importlib
+import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 from dynafield.version import __version__
 
+if "jax" in sys.modules:
+    sys.modules["jax"].config.update("jax_enable_x64", True)
+else:
+    os.environ.setdefault("JAX_ENABLE_X64", "1")
+
 if TYPE_CHECKING:
     from dynafield.dmft.activation import Activation
     from dynafield.dmft.curves import Curves
+    from dynafield.dmft.derivatives import CurveDerivative
     from dynafield.dmft.flow_curves import FlowCurves
     from dynafield.dmft.solve import solve
     from dynafield.endpoints.message_passing import MessagePassing, amp
@@ -72,6 +81,7 @@ __all__ = [
     "Comparison",
     "Components",
     "ConvergenceRate",
+    "CurveDerivative",
     "Curves",
     "Datum",
     "DiagonalNetwork",
@@ -157,6 +167,7 @@ __all__ = [
 HOMES = {
     "dynafield.dmft.activation": ("Activation",),
     "dynafield.dmft.curves": ("Curves",),
+    "dynafield.dmft.derivatives": ("CurveDerivative",),
     "dynafield.dmft.flow_curves": ("FlowCurves",),
     "dynafield.dmft.solve": ("solve",),
     "dynafield.endpoints.message_passing": ("MessagePassing", "amp"),

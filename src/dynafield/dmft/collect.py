@@ -8,6 +8,7 @@ from jaxtyping import Float
 
 from dynafield.dmft.curves import Curves
 from dynafield.dmft.densities import Responses, densities, step_densities
+from dynafield.dmft.derivatives import Deriving
 from dynafield.dmft.ensemble import Replica
 from dynafield.dmft.flow_curves import FlowCurves
 from dynafield.dmft.langevin import TOGETHER
@@ -60,6 +61,7 @@ def collect(
         seed=order.seed,
         status=status,
         trainer=trainer,
+        deriving=Deriving(order, found, network),
     )
     kernels = network_kernels(order, found, t) if network else flow_kernels(order, found)
     if network:

@@ -28,6 +28,7 @@ __all__ = [
     "estimate",
     "long_blocks",
     "missed_by",
+    "named_curves",
     "shortfall",
 ]
 
@@ -91,15 +92,19 @@ def curves_of(model: Model, replica: Replica, observed: Any = None) -> dict[str,
 
     `observed` has losses and errors (time, 4) of affine data on which they had to be observed.
     """
-    all_curves = replica.on_nodes("curves")
-    test, penalty, train = all_curves[:, 0], all_curves[:, 1], all_curves[:, 2]
-    if all_curves.shape[1] > 3:
-        found = dict(zip(MEASURES, all_curves[:, 3:].T, strict=True))
-    else:
-        found = dict(train_loss=train / 2, train_error=train, test_loss=test / 2, test_error=test)
-        for k, name in enumerate(MEASURES):
-            if observed is not None and (model.own_loss if name.endswith("loss") else model.own_error):
-                found[name] = observed[:, k]
+    found = named_curves(replica.on_nodes("curves"))
+    for k, name in enumerate(MEASURES):
+        if observed is not None and (model.own_loss if name.endswith("loss") else model.own_error):
+            found[name] = observed[:, k]
+    return found
+
+
+def named_curves(columns: Float[np.ndarray, "... m"]) -> dict[str, np.ndarray]:
+    """Losses and errors from what a march writes down: a linear function of it."""
+    test, penalty, train = (columns[..., k] for k in range(3))
+    found = dict(train_loss=train / 2, train_error=train, test_loss=test / 2, test_error=test)
+    if columns.shape[-1] > 3:
+        found = {name: columns[..., 3 + k] for k, name in enumerate(MEASURES)}
     return found | {"loss": found["train_error"] / 2 + penalty}
 
 

@@ -1,5 +1,6 @@
 """The learning curve of the infinite network."""
 
+import dataclasses
 from functools import partial
 from typing import Any
 
@@ -14,8 +15,9 @@ from dynafield.dmft.langevin import refine_in_short_steps
 from dynafield.dmft.preparation import Equations, Order, Problem, Tolerance
 from dynafield.dmft.refine import refine
 from dynafield.dmft.rules import FEW, FlowTime, Stepping, StepTime
+from dynafield.dmft.traced import attached, plain_problem, traced_numbers
 from dynafield.errors import InputError
-from dynafield.problem.checks import integer, one_real, real_vector, same_shape, untraced
+from dynafield.problem.checks import concrete, integer, is_traced, one_real, real_vector, same_shape, untraced
 from dynafield.problem.jumps import check_smooth, jump_in
 from dynafield.problem.model import Model, SquaredLoss, at_problem
 from dynafield.problem.optimizers import as_trainer
@@ -66,8 +68,19 @@ def solve(
     A failure raises SolveError with the time reached; with `throw=False` what is solved comes
     back, if there is anything, and `status` says why it ended. So does Ctrl-C. `progress` shows a bar (None:
     on a terminal), or is called with the share done and words, and may raise KeyboardInterrupt to stop.
+
+    `jax.jvp`, `jax.jacfwd` and `jax.grad` work through δ, σ, the numbers of a model and the sizes of steps,
+    to first order: curves then have the derivatives of `Curves.derivative`, at the same nodes.
     """
     trainer = as_trainer(trainer)
+    traced = traced_numbers(task, net, trainer)
+    if traced:
+        plain = plain_problem(task, net, trainer, traced)
+        end = concrete(t_max) if is_traced(t_max) else t_max
+        curves = solve(
+            *plain[:2], end, tol, rtol, plain[2], paths, grid, seed, throw, memory_gb, progress, preview
+        )
+        return dataclasses.replace(curves, task=task, net=net, **attached(curves, traced))
     ordered = partial(
         checked, task, net, t_max, tol, rtol, paths=paths, grid=grid, seed=seed, memory_gb=memory_gb,
         preview=preview,

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import xarray as xr
 
+from dynafield.dmft.derivatives import CurveDerivative, missing
 from dynafield.errors import InputError
 from dynafield.numerics.dense import Dense
 from dynafield.problem.checks import index_of, one_real, real_vector
@@ -49,6 +50,28 @@ class SolvedRecord(TimedRecord):
     seed: int = 0
     status: str = "finished"
     trainer: Trainer = GradientFlow()
+    deriving: Any = None
+    """What differentiates the curves; nothing in a record that was read from a file."""
+
+    def derivative(self, name: str, progress: Any = None) -> CurveDerivative:
+        """Derivatives of the curves in `delta`, `sigma`, a number of the model, or the `step` of training
+        [eq:tangents].
+
+        Standard errors are those of replicas, each differentiated with its own random points, joined with the
+        shares that other errors have in the curves. What sampling cannot resolve has a large one. For several
+        numbers `derivatives` is cheaper.
+        """
+        return self.derivatives(name, progress=progress)[name]
+
+    def derivatives(self, *names: str, progress: Any = None) -> dict[str, CurveDerivative]:
+        """Derivatives in several numbers by their names, in one go. `progress` is that of `solve`."""
+        if self.deriving is None:
+            raise InputError("curves that were read from a file cannot be differentiated: solve them again")
+        found = self.deriving.derivatives(names, progress)
+        return {
+            name: CurveDerivative(self.task, self.net, t=self.t, parameter=name, **missing(one))
+            for name, one in found.items()
+        }
 
     def __getattribute__(self, name: str) -> Any:
         value = super().__getattribute__(name)

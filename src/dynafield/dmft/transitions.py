@@ -19,7 +19,7 @@ def in_blocks(before: Stepping, kind: Blocks, members: Member, states: State) ->
     """Members for which blocks come next: a velocity is part of the state of a coordinate."""
     rows, row, count = states.coordinates, members.coordinate, len(states.sizes)
     if before.heavy:
-        state = np.concatenate([np.asarray(rows.state), np.asarray(states.optimizer)], axis=1)
+        state = jnp.concatenate([rows.state, states.optimizer], axis=1)
         rows = rows._replace(state=state)
         row = MovingRow(row.model, row.slope, row.to_teacher, members.numbers.inertia, before.looks_ahead)
     size = kind.stages * rows.output.shape[1]

@@ -14,6 +14,7 @@ __all__ = [
     "derivative_order",
     "index_of",
     "integer",
+    "is_traced",
     "labelled_data",
     "one_real",
     "real",
@@ -32,6 +33,11 @@ def concrete(value: Any) -> np.ndarray | None:
         return np.asarray(jax.lax.stop_gradient(value), dtype=float)
     except (jax.errors.TracerArrayConversionError, jax.errors.ConcretizationTypeError):
         return None
+
+
+def is_traced(value: Any) -> bool:
+    """Whether JAX traces or differentiates a value."""
+    return isinstance(value, Tracer)
 
 
 def derivative_order(value: Any) -> int:

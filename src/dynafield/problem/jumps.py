@@ -13,7 +13,7 @@ import numpy as np
 from dynafield.errors import InputError
 from dynafield.problem.model import Datum, Model
 
-__all__ = ["check_smooth", "jump_in"]
+__all__ = ["check_smooth", "jump_in", "measures_that_jump"]
 
 ROWS = 16
 """Rows that are looked at."""
@@ -60,6 +60,23 @@ def jump_in(model: Model) -> tuple[str, str, float] | None:
         if place is not None:
             return name, argument, place
     return None
+
+
+def measures_that_jump(model: Model) -> list[str]:
+    """Which of loss and error jump in f, as the share of wrong signs does."""
+    rng = np.random.default_rng(0)
+    own = model.own.rows(rng.standard_normal((ROWS, model.own.normals)))
+    datum = Datum(rng.standard_normal(ROWS), rng.standard_normal(ROWS), own)
+    directions, line = rng.standard_normal((ROWS, *model.channels)), np.linspace(-8.0, 8.0, ALONG)
+    found = []
+    for name, own in (("loss", model.own_loss), ("error", model.own_error)):
+
+        def measure(x: Any, direction: Any, fact: Any, name: str = name) -> Any:
+            return jnp.reshape(jnp.asarray(getattr(model, name)(x * direction, fact), float), (1,))
+
+        if own and jump_of(measure, directions, datum, line) is not None:
+            found.append(name)
+    return found
 
 
 def jump_of(function: Any, directions: Any, facts: Any, line: np.ndarray) -> float | None:

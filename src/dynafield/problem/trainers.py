@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from dynafield.errors import InputError
-from dynafield.problem.checks import one_real, real_vector
+from dynafield.problem.checks import is_traced, one_real, real, real_vector, untraced
 from dynafield.problem.model import Model
 from dynafield.problem.task import Task
 
@@ -114,7 +114,7 @@ class Steps:
     @property
     def scheduled(self) -> bool:
         """Whether steps are not all of one size."""
-        return callable(self.step) or isinstance(self.step, tuple)
+        return callable(self.step) or np.ndim(self.step) > 0
 
     def sizes(self, count: int) -> Float[np.ndarray, " k"]:
         """Sizes of the first `count` steps; fewer where an array has no more."""
@@ -194,6 +194,8 @@ def described(step: Step) -> str:
     """The size of steps in a few words."""
     if callable(step):
         return getattr(step, "__name__", type(step).__name__)
+    if is_traced(step):
+        return "<traced>"
     if isinstance(step, tuple):
         return f"<{len(step)} from {step[0]:g} to {step[-1]:g}>"
     return repr(step)
@@ -222,10 +224,11 @@ class GradientDescent(Steps):
         allowed = lambda x: (x > 0) & np.isfinite(x)  # noqa: E731
         if np.ndim(self.step) > 0:
             sizes = real_vector("step", self.step, allowed, "finite numbers > 0")
-            object.__setattr__(self, "step", tuple(sizes.tolist()))
+            object.__setattr__(self, "step", sizes if is_traced(sizes) else tuple(sizes.tolist()))
         elif not callable(self.step):
             words = "one finite number > 0, an array of them, or a function"
-            object.__setattr__(self, "step", one_real("step", self.step, allowed, words))
+            step = real("step", self.step, allowed, words)
+            object.__setattr__(self, "step", step if is_traced(step) else float(step))
         one_real("momentum", self.momentum, lambda x: (x >= 0) & (x < 1), "one number in [0, 1)")
         allowed = "one number in (0, 1]"
         one_real("batch_fraction", self.batch_fraction, lambda x: (x > 0) & (x <= 1), allowed)
@@ -327,3 +330,4 @@ def check_training(task: Any, net: Any, trainer: Any) -> None:
             "trainer must be GradientFlow(), GradientDescent(step, momentum, …), "
             f"HeavyBall(step, momentum), SGD(step, batch_fraction) or an optax optimizer, got {trainer!r}"
         )
+    untraced(step=getattr(trainer, "step", None))

@@ -1,0 +1,69 @@
+"""Curves of numbers that JAX differentiates: their values, and derivatives attached to them."""
+
+import copy
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dynafield.errors import InputError
+from dynafield.problem.checks import concrete, derivative_order, is_traced
+from dynafield.problem.model import Model
+from dynafield.problem.task import Task
+
+__all__ = ["attached", "plain_problem", "traced_numbers"]
+
+
+def traced_numbers(task: Any, net: Any, trainer: Any) -> dict[str, Any]:
+    """Numbers of a problem that JAX traces, by name; InputError where they have no values, or are to be
+    differentiated twice."""
+    if not (isinstance(task, Task) and isinstance(net, Model)):
+        return {}
+    known = (
+        dict(delta=task.delta, sigma=task.sigma) | net.numbers() | {"step": getattr(trainer, "step", None)}
+    )
+    found = {name: value for name, value in known.items() if is_traced(value)}
+    for name, value in found.items():
+        if concrete(value) is None:
+            raise InputError(
+                f"{name} must have a value here: solve cannot be part of jax.jit or jax.vmap, only of "
+                "jax.jvp, jax.jacfwd and jax.grad; give an array to solve many problems together"
+            )
+        if derivative_order(value) > 1:
+            raise InputError(f"{name} must not be differentiated twice: those of curves are of first order")
+    return found
+
+
+def plain_problem(task: Task, net: Model, trainer: Any, traced: dict[str, Any]) -> tuple[Task, Model, Any]:
+    """The same problem in plain numbers."""
+    values = {name: unwrapped(concrete(value)) for name, value in traced.items()}
+    task = task.at(values.get("delta", task.delta), values.get("sigma", task.sigma))
+    names = [name for name in net.numbers() if name in values]
+    if names:
+        net = eqx.tree_at(lambda m: [getattr(m, n) for n in names], net, [values[n] for n in names])
+    if "step" in values:
+        trainer, step = copy.copy(trainer), values["step"]
+        object.__setattr__(trainer, "step", tuple(step.tolist()) if np.ndim(step) else step)
+    return task, net, trainer
+
+
+def unwrapped(value: Any) -> Any:
+    """A number, or an array of them."""
+    return float(value) if np.ndim(value) == 0 else value
+
+
+def attached(curves: Any, traced: dict[str, Any]) -> dict[str, Any]:
+    """The curves by name as functions of what JAX traces: values, and first derivatives."""
+    found: dict[str, Any] = {}
+    for name, one in curves.derivatives(*traced).items():
+        change = traced[name] - jax.lax.stop_gradient(traced[name])
+        for curve in one.curves:
+            slope = jnp.asarray(getattr(one, curve))
+            if slope.ndim > np.ndim(getattr(curves, curve)):
+                more = jnp.einsum("...kt,k->...t", slope, change[: slope.shape[-2]])
+            else:
+                more = slope * change[..., None]
+            found[curve] = found.get(curve, jnp.asarray(getattr(curves, curve))) + more
+    return found
