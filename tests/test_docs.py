@@ -20,6 +20,7 @@ PAGES = [
     "docs/paper.md",
     "docs/finite.md",
     "docs/own_data.md",
+    "docs/best_training.md",
     "docs/howto.md",
     "docs/explanation.md",
     "docs/accuracy.md",

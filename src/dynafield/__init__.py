@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from dynafield.simulation.simulate import simulate, training_data
     from dynafield.studies.comparison import Comparison, compare
     from dynafield.studies.grokking import Grokking, grokking
+    from dynafield.studies.optimization import Optimum, optimize
     from dynafield.studies.paper.reproduction import Reproduction, reproduce
     from dynafield.studies.phases import phases, plot_phases
     from dynafield.studies.regimes import RegimeMap, regime_map
@@ -114,6 +115,7 @@ __all__ = [
     "Model",
     "Network",
     "Optax",
+    "Optimum",
     "Phases",
     "PowerLaw",
     "Prior",
@@ -147,6 +149,7 @@ __all__ = [
     "load",
     "logistic_flow",
     "minimizer",
+    "optimize",
     "phase_retrieval_flow",
     "phases",
     "plot_phases",
@@ -210,6 +213,7 @@ HOMES = {
     "dynafield.studies.comparison": ("Comparison", "compare"),
     "dynafield.studies.grokking": ("Grokking", "grokking"),
     "dynafield.studies.paper.reproduction": ("Reproduction", "reproduce"),
+    "dynafield.studies.optimization": ("Optimum", "optimize"),
     "dynafield.studies.phases": ("phases", "plot_phases"),
     "dynafield.studies.regimes": ("RegimeMap", "regime_map"),
     "dynafield.studies.scaling": ("Exponent", "ScalingLaw", "scaling_law"),

@@ -239,11 +239,13 @@ def test_derivatives_that_would_be_wrong_are_refused_or_nan(sparse):
     def error(alpha, lam=0.0):
         return df.fixed_point(sparse, NET(alpha, lam)).test_error
 
-    with pytest.raises(ValueError, match="alpha must not be differentiated twice"):
-        jax.grad(jax.grad(error))(0.5)
+    with pytest.raises(ValueError, match="alpha must not be differentiated three times"):
+        jax.grad(jax.grad(jax.grad(error)))(0.5)
+    hidden = jax.jit(jax.grad(jax.jit(jax.grad(error))))
+    assert hidden(0.5) == pytest.approx(float(jax.grad(jax.grad(error))(0.5)), rel=1e-10)
+    assert np.isnan(jax.grad(hidden)(0.5))  # a third one cannot be seen inside a jit
     assert np.isnan(jax.grad(error, 1)(0.5, 0.0))  # λ = 0 is the edge of the case
     assert np.isfinite(jax.grad(error, 0)(0.5, 0.0))
-    assert np.isnan(jax.grad(lambda a: df.convergence_rate(sparse, NET(a)).dgamma_dalpha)(0.5))
 
 
 @pytest.mark.parametrize(
@@ -346,3 +348,41 @@ def test_lost_precision_is_an_error_not_a_number(monkeypatch, sparse):
         df.SolveError, match=r"fixed point was not found to 1e-10 at delta=0.5, .*alpha=1e-06"
     ):
         df.fixed_point(sparse, NET(1e-6))
+
+
+def directional(function, where, along):
+    """First and second derivative of a function along a line."""
+
+    def on_line(s):
+        return function(*(x + s * a for x, a in zip(where, along, strict=True)))
+
+    def first(s):
+        return jax.jvp(on_line, (s,), (1.0,))[1]
+
+    return jax.jit(first), jax.jvp(first, (0.0,), (1.0,))[1]
+
+
+def end(delta, sigma, alpha=1.0, lam=0.0, depth=2):
+    return df.fixed_point(df.Task(delta, sigma, df.Bernoulli(0.1)), NET(alpha, lam, depth)).test_error
+
+
+def speed(delta, sigma, alpha):
+    return df.convergence_rate(df.Task(delta, sigma, df.Bernoulli(0.1)), NET(alpha)).gamma
+
+
+SECOND = {
+    "interpolating": (end, (0.5, 0.3, 0.5)),
+    "deep": (lambda d, s, a: end(d, s, a, depth=3), (0.5, 0.3, 0.5)),
+    "lasso": (lambda d, s, lam: end(d, s, lam=lam), (0.5, 0.3, 0.05)),
+    "rate below": (speed, (0.5, 0.3, 0.5)),
+    "rate above": (speed, (2.0, 0.3, 0.5)),
+}
+
+
+@pytest.mark.parametrize("kind", SECOND)
+def test_second_derivatives_agree_with_differences_of_first_ones(kind):
+    function, where = SECOND[kind]
+    first, second = directional(function, where, (0.3, -0.4, 0.2 * where[2]))
+    h = 2e-3
+    differences = (8 * (first(h) - first(-h)) - (first(2 * h) - first(-2 * h))) / (12 * h)
+    assert second == pytest.approx(float(differences), rel=1e-6)

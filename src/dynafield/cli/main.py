@@ -260,6 +260,45 @@ def rate(
 
 
 @app.command()
+def optimize(
+    delta: Delta = "0.5",
+    sigma: Sigma = "0.1",
+    over: Annotated[
+        str, typer.Option("--over", help="What is varied: alpha, lam, step, or several, with commas.")
+    ] = "alpha",
+    objective: Annotated[
+        str,
+        typer.Option(
+            "--objective",
+            help="What is made least: the test error at the end of training (end), at --t-max (time), at its "
+            "best stop up to --t-max (best_stop), or the time to --reach an error (reach).",
+        ),
+    ] = "end",
+    alpha: Alpha = None,
+    lam: Lam = None,
+    depth: Depth = None,
+    prior: PriorText = "bernoulli:0.1",
+    spectrum: SpectrumText = None,
+    t_max: Annotated[float | None, typer.Option("--t-max", help="Training time of curves.")] = None,
+    reach: Annotated[float | None, typer.Option("--reach", help="Test error to come down to.")] = None,
+    step: Step = None,
+    tol: Tolerance = 5e-3,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the random points.")] = 0,
+    json: JsonFlag = False,
+    out: Out = None,
+    plot: Plot = None,
+) -> None:
+    """The best α, weight decay or step for a task, from theory alone."""
+    from dynafield.studies.optimization import optimize as best
+
+    check_places(out, plot)
+    task, net = problem(delta, sigma, alpha, lam, depth, prior, spectrum=spectrum)
+    names = tuple(name.strip() for name in over.split(","))
+    record = best(task, net, names, objective, t_max, reach, trainer_of(step, None, None), tol=tol, seed=seed)
+    deliver(record, (), json, out, plot)
+
+
+@app.command()
 def phases(
     delta: OneDelta = "0.5",
     sigma: OneSigma = "0.1",

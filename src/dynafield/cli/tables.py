@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dynafield.simulation.runs import RunsRecord
     from dynafield.studies.comparison import Comparison
     from dynafield.studies.estimate import Estimate
+    from dynafield.studies.optimization import Optimum
     from dynafield.studies.study import Study
     from dynafield.theory.phases import Phases
 
@@ -29,6 +30,17 @@ def columns(record: "Record", names: tuple[str, ...]) -> dict[str, Any]:
     shape = record.shape
     result = {k: np.broadcast_to(v, shape).ravel() for k, v in given.items() if v.ndim}
     return result | {name: np.broadcast_to(getattr(record, name), shape).ravel() for name in names}
+
+
+def optimum_columns(record: "Optimum") -> dict[str, Any]:
+    """Varied parameters, best numbers, those at an end of their range marked, and what they reach."""
+    import numpy as np
+
+    known = columns(record, ())
+    ends = np.asarray(record.boundary).reshape(-1, len(record.over))
+    best = {f"best_{name}": np.ravel(value) for name, value in record.best.items()}
+    marks = {f"{name}_at": np.where(ends[:, k] == "", "-", ends[:, k]) for k, name in enumerate(record.over)}
+    return known | best | marks | {"value": np.ravel(record.value), "value_se": np.ravel(record.value_se)}
 
 
 MOST = 12
@@ -114,6 +126,7 @@ def emit(record: "Record", names: tuple[str, ...], as_text: bool, times: Any = N
     from dynafield.dmft.curves import Curves
     from dynafield.dmft.flow_curves import FlowCurves
     from dynafield.simulation.runs import RunsRecord
+    from dynafield.studies.optimization import Optimum
 
     if not as_text:
         typer.echo(as_json(record))
@@ -123,6 +136,8 @@ def emit(record: "Record", names: tuple[str, ...], as_text: bool, times: Any = N
         typer.echo("\n".join([*repr(record).splitlines()[:5], "", table(solution_columns(record, times))]))
     elif not record.shape:
         typer.echo(repr(record))
+    elif isinstance(record, Optimum):
+        typer.echo(table(optimum_columns(record)))
     else:
         typer.echo(table(columns(record, names)))
 

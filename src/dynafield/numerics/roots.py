@@ -1,15 +1,18 @@
 """Roots of increasing functions, and how they move with their parameters."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-__all__ = ["bracketed_newton", "newton_correction"]
+__all__ = ["ORDERS", "bracketed_newton", "followed", "newton_correction", "of_order"]
 
 EPS = 2.0**-52
+ORDERS = 2
+"""Derivatives that a root which is followed has."""
 
 
 def bracketed_newton(
@@ -62,13 +65,59 @@ def newton_correction(
     root: Float[Array, " n"],
     jacobian: Float[Array, "n n"],
 ) -> tuple[Float[Array, " n"], Any]:
-    r"""One Newton step from a root, \(x - J^{-1} F(x)\), which carries its derivative.
+    r"""Steps \(x - J^{-1} F(x)\) from a root with one J, which carry its derivatives [eq:chords].
 
-    At a root it changes nothing but rounding, and differentiating it with respect to
-    whatever `residual` closes over gives the implicit function theorem,
-    \(dx = -J^{-1}\,\partial F\), in forward and in reverse mode. `residual` returns its
-    values and something more, which is passed on.
+    At a root they change nothing but rounding, and each is right to one order more with respect to whatever
+    `residual` closes over, in forward and in reverse mode: the first gives the implicit function theorem,
+    \(dx = -J^{-1}\,\partial F\). `residual` returns its values and something more, which is passed on.
     """
     root, jacobian = jax.lax.stop_gradient((root, jacobian))
-    values, extra = residual(root)
-    return root - jnp.linalg.solve(jacobian, values), extra
+    extra = None
+    for _ in range(ORDERS):
+        values, extra = residual(root)
+        root = root - jnp.linalg.solve(jacobian, values)
+    return root, extra
+
+
+def followed(
+    gap: Callable[[Array], Array], root: Float[Array, "*n"], slope: Float[Array, "*n"]
+) -> Float[Array, "*n"]:
+    """A known root of `gap`, entry by entry, with its derivatives in what `gap` closes over [eq:chords].
+
+    Its value stays as it is: what rounding has left of the gap is not corrected.
+    """
+    root, slope = jax.lax.stop_gradient((root, slope))
+    for _ in range(ORDERS):
+        left = gap(root)
+        root = root - (left - jax.lax.stop_gradient(left)) / slope
+    return root
+
+
+def of_order(value: Any, orders: int = ORDERS) -> Any:
+    """A value with so many derivatives; those of higher order are NaN, which they would not be in truth."""
+    return jax.tree.map(partial(limited, orders), value)
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(0,))
+def limited(orders: int, value: Any) -> Any:
+    """The value itself."""
+    return value
+
+
+@limited.defjvp
+def _(orders, primals, tangents):
+    (value,), (moved,) = primals, tangents
+    return limited(orders, value), moved * unity(orders - 1, value)
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(0,))
+def unity(orders: int, value: Any) -> Any:
+    """One, which has so many derivatives."""
+    return jnp.ones_like(value)
+
+
+@unity.defjvp
+def _(orders, primals, tangents):
+    (value,), (moved,) = primals, tangents
+    slope = jnp.nan * moved if orders <= 0 else 0.0 * unity(orders - 1, value) * moved
+    return unity(orders, value), slope

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
-from dynafield.numerics.roots import bracketed_newton
+from dynafield.numerics.roots import bracketed_newton, followed
 
 __all__ = ["MirrorMap"]
 
@@ -136,6 +136,6 @@ class MirrorMap(eqx.Module):
 
     def follow_weight(self, s: Float[Array, "*s"], weight: Float[Array, "*s"]) -> Float[Array, "*s"]:
         """s(w) from its known value, with its derivatives in w and α."""
-        s = jax.lax.stop_gradient(s)
-        step = jax.lax.stop_gradient(self.slope(s) * self.dual_slope(s))
-        return s - (self.weight(s) - weight) / step
+        s, step = jax.lax.stop_gradient((s, self.slope(s) * self.dual_slope(s)))
+        s = s - jax.lax.stop_gradient(self.weight(s) - weight) / step
+        return followed(lambda s: self.weight(s) - weight, s, step)

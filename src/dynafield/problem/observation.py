@@ -15,6 +15,7 @@ from jaxtyping import Array, Float
 
 from dynafield.numerics.averages import REACH, Curve, Nodes, adapted_nodes, quadrature_error
 from dynafield.numerics.gaussian import interval_average, normal_tail, tail_square
+from dynafield.numerics.roots import followed
 from dynafield.problem.mirror import MirrorMap
 from dynafield.problem.spectra import JointLaw
 
@@ -100,10 +101,12 @@ def nodes_along(
     nodes = adapted_nodes(observed_curve(fixed[0], fixed[1]), fixed[2].mean, t, count, fixed[4], reach)
     nodes = jax.lax.stop_gradient(nodes)
     along, observed = observed_curve(mirror, response), widths(mixture, tau)[:, None] * nodes.normal
-    gap = along.value(nodes.s) - mixture.mean[:, None] - observed
+
+    def gap(s: Array) -> Array:
+        return along.value(s) - mixture.mean[:, None] - observed
+
     # for the derivatives only: where the curve is flat, G has too few digits to correct s
-    drift = (gap - jax.lax.stop_gradient(gap)) / jax.lax.stop_gradient(along.slope(nodes.s))
-    return Nodes(nodes.s - drift, nodes.normal, nodes.weight)
+    return Nodes(followed(gap, nodes.s, along.slope(nodes.s)), nodes.normal, nodes.weight)
 
 
 def mirror_averages(

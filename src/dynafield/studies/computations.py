@@ -15,6 +15,7 @@ from dynafield.problem.text import numbers
 from dynafield.problem.trainers import GradientFlow, Steps
 from dynafield.simulation.inputs import read_inputs
 from dynafield.simulation.simulate import simulate
+from dynafield.studies.optimization import optimize
 from dynafield.studies.phases import phases
 from dynafield.studies.points import Point, together
 from dynafield.theory.fixed_points import fixed_point
@@ -152,6 +153,31 @@ class Rates(Computation):
         """All at once."""
         found = convergence_rate(*together(points))
         return {"gamma": np.broadcast_to(np.asarray(found.gamma), len(points))}
+
+
+@dataclasses.dataclass(frozen=True)
+class BestAlpha(Computation):
+    """`optimize` over α for the end of training, at every point."""
+
+    name = "best_alpha"
+
+    def parts(self) -> dict[str, Part]:
+        """The best α, whether it is an end of its range, and the test error."""
+        return {
+            "best_alpha": Part("α with the least test error at the end of training"),
+            "boundary": Part("end of the range of α at which it lies, if it does", text=True),
+            "best_test_error": Part("test error there"),
+        }
+
+    def compute(self, points: Sequence[Point], seed: int) -> dict[str, Any]:
+        """One after another."""
+        found = optimize(*together(points), "alpha", progress=False)
+        shape = len(points)
+        return {
+            "best_alpha": np.broadcast_to(found.best["alpha"], shape),
+            "boundary": np.broadcast_to(np.asarray(found.boundary)[..., 0], shape),
+            "best_test_error": np.broadcast_to(found.value, shape),
+        }
 
 
 def times_of(name: str, t_eval: Any, t_max: float) -> tuple[float, ...]:
@@ -321,6 +347,6 @@ class Simulate(Computation):
 
 
 COMPUTATIONS: dict[str, type[Computation]] = {
-    one.name: one for one in (FixedPoints, Rates, Solve, Stages, Simulate)
+    one.name: one for one in (FixedPoints, Rates, BestAlpha, Solve, Stages, Simulate)
 }
 """Those that a study may ask for."""

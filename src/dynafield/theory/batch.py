@@ -9,6 +9,7 @@ import numpy as np
 from jax.core import Tracer
 
 from dynafield.errors import InputError
+from dynafield.numerics.roots import ORDERS, of_order
 from dynafield.problem.checks import concrete, derivative_order, same_shape
 from dynafield.problem.networks import DiagonalNetwork
 from dynafield.problem.spectra import FINENESS, JointLaw
@@ -64,8 +65,8 @@ def flatten(task: Any, net: Any) -> Batch:
     check_features(task, net)
     given = dict(delta=task.delta, sigma=task.sigma, alpha=net.alpha, lam=net.lam)
     for name, value in (given | spectrum_numbers(task)).items():
-        if derivative_order(value) > 1:
-            raise InputError(f"{name} must not be differentiated twice: derivatives are of first order")
+        if derivative_order(value) > ORDERS:
+            raise InputError(f"{name} must not be differentiated three times: there are two derivatives")
     shape = same_shape(**given)
     rows = []
     for value in given.values():
@@ -139,8 +140,11 @@ def refine(
 
 
 def unflatten(rows: Any, shape: tuple[int, ...]) -> Any:
-    """Rows back on the parameter axes; one problem gives a plain number."""
+    """Rows back on the parameter axes; one problem gives a plain number.
+
+    Traced ones have two derivatives, and NaN beyond: inside a `jit` nobody sees how many JAX is taking.
+    """
     if isinstance(rows, Tracer):
-        return rows.reshape(shape)
+        return rows.reshape(shape) if rows.dtype == bool else of_order(rows.reshape(shape))
     rows = np.asarray(rows).reshape(shape)
     return rows if shape else rows.item()

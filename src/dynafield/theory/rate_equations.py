@@ -15,7 +15,7 @@ from jax.lax import stop_gradient
 from jaxtyping import Array, Bool, Float
 
 from dynafield.numerics.averages import REACH, quadrature_error
-from dynafield.numerics.roots import bracketed_newton
+from dynafield.numerics.roots import bracketed_newton, followed
 from dynafield.problem.mirror import MirrorMap
 from dynafield.problem.observation import nodes_along, widths
 from dynafield.problem.spectra import JointLaw
@@ -99,12 +99,6 @@ def missed(gap: Float[Array, "*r"]) -> Float[Array, ""]:
     return jnp.max(jnp.abs(stop_gradient(gap))) ** 1.5
 
 
-def follow_root(closure, x: Float[Array, ""], value: Float[Array, ""]) -> Float[Array, ""]:
-    """x with its derivative along `closure` = 0; `value` is the closure at x, with live parameters."""
-    slope = closure(x, None)[1]
-    return x - (value - stop_gradient(value)) / slope
-
-
 def below(
     delta: Float[Array, ""], slopes: Slopes, fewer: Slopes | None = None
 ) -> tuple[Rate, Float[Array, "*n"]]:
@@ -133,14 +127,13 @@ def below(
     hit, miss = parts(fixed, x)
     log_u = fixed.log_scale + x
     at_fixed_u = jax.nn.sigmoid(slopes.log_scale + slopes.log_ratio - log_u)
-    # right in its derivatives; its value may cancel
-    moving = (jnp.sum(slopes.weight * at_fixed_u) / delta - 1) * jnp.exp(log_u)
     value = jnp.exp(log_u) / d * jnp.sum(fixed.weight * hit * miss)
     error = quadrature_error(fixed.weight, [hit**2, hit * miss])
     if fewer is not None:
         error = jnp.maximum(error, missed(logit(stop_gradient(fewer), d, x)[0]))
-    x = follow_root(closure, x, logit(slopes, delta, x)[0])
+    x = followed(lambda x: logit(slopes, delta, x)[0], x, closure(x, None)[1])
     u, a = jnp.exp(slopes.log_scale + x), jnp.sum(slopes.weight * parts(slopes, x)[0])
+    moving = (a / delta - 1) * u  # right in its derivatives; its value may cancel
     return Rate(value + (moving - stop_gradient(moving)), u, a, found, error), at_fixed_u
 
 
@@ -205,12 +198,12 @@ def above(
     slopes = law(x)
     free = x < PINCHED - 1  # beyond, B does not fix u
     pull, hit = terms(x, slopes)
-    lowest, v = jnp.exp(slopes.log_scale), jax.nn.sigmoid(x)
-    gamma = lowest * v * ((delta - 1) - jnp.sum(slopes.weight * pull)) / delta
     error = quadrature_error(slopes.weight, [pull, hit ** (2.0 * free)])
     if fewer is not None:
         gap = jnp.where(free, rise(fewer(x), delta, x)[0], 0.0)
         error = jnp.maximum(error, missed(gap))
-    x = jnp.where(free, follow_root(closure, x, rise(slopes, delta, x)[0]), x)
-    u, a = -lowest * jax.nn.sigmoid(x), 1 + jnp.sum(slopes.weight * terms(x, slopes)[0])
+    x = jnp.where(free, followed(lambda x: rise(slopes, delta, x)[0], x, closure(x, None)[1]), x)
+    mean = jnp.sum(slopes.weight * terms(x, slopes)[0])
+    u, a = -jnp.exp(slopes.log_scale) * jax.nn.sigmoid(x), 1 + mean
+    gamma = -u * ((delta - 1) - mean) / delta
     return Rate(gamma, u, a, found, stop_gradient(error)), slopes.weight, pull

@@ -5,9 +5,11 @@ from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 from dynafield.errors import InputError
-from dynafield.problem.checks import derivative_order, index_of, integer
+from dynafield.numerics.roots import ORDERS, of_order
+from dynafield.problem.checks import index_of, integer
 from dynafield.problem.networks import Network
 from dynafield.problem.task import Task
 from dynafield.records.record import Record, quantity
@@ -87,8 +89,8 @@ def describe_rate(task: Task, net: Network, batch: Batch, points: Points, speeds
         large_alpha=field(lambda _: large_alpha(batch), np.nan),
         small_alpha=field(lambda _: small_alpha(batch), np.nan),
     )
-    if any(map(derivative_order, batch.p)):  # their own derivatives would be of second order
-        rows |= {name: rows["gamma"] * np.nan for name in ("dgamma_dalpha", "dgamma_dalpha_fixed_law")}
+    for name in ("dgamma_dalpha", "dgamma_dalpha_fixed_law"):  # derivatives themselves: one is left
+        rows[name] = of_order(rows[name], ORDERS - 1) if isinstance(rows[name], Tracer) else rows[name]
     if is_traced(fine):
         rows = {name: jnp.where(fine, value, jnp.nan) for name, value in rows.items()}
     rows["exponential"] = ~points.masks["regularized"]

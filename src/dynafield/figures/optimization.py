@@ -1,0 +1,70 @@
+"""Figures of the best training."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dynafield.figures.style import COLOURS, LABELS, SYMBOLS, axes, finish
+from dynafield.records.axes import parameter_axes
+from dynafield.records.problems import parameters
+
+if TYPE_CHECKING:
+    from dynafield.studies.optimization import Optimum
+
+__all__ = ["draw_optimum"]
+
+WORDS = {
+    "end": "test error at the end",
+    "time": "test error at t_max",
+    "best_stop": "test error at its best stop",
+    "reach": "time to reach the error",
+}
+"""Objectives in words."""
+
+
+def draw_optimum(optimum: "Optimum", ax: Any = None) -> Any:
+    """The objective over what was varied, and its best place; of several tasks, best numbers over an axis."""
+    ax = axes(ax)
+    words = WORDS.get(optimum.objective, optimum.objective)
+    if optimum.shape:
+        return best_along(optimum, ax)
+    name = optimum.over[0]
+    symbol = SYMBOLS.get(name, name)
+    tried, values = np.asarray(optimum.scan), np.asarray(optimum.scan_value)
+    if len(optimum.over) == 1:
+        order = np.argsort(tried[:, 0])
+        ax.plot(tried[order, 0], values[order], ".-", color=COLOURS[0], label="scan")
+    else:
+        dots = ax.scatter(tried[:, 0], tried[:, 1], c=values, cmap="viridis_r", s=30, label="scan")
+        ax.figure.colorbar(dots, ax=ax, label=words)
+        ax.set_yscale("log")
+    path = np.asarray(optimum.path)
+    heights = np.asarray(optimum.path_value) if len(optimum.over) == 1 else path[:, 1]
+    ax.plot(path[:, 0], heights, "x", color=COLOURS[1], markersize=5, label="on the way")
+    best = np.asarray(optimum.place)
+    height = optimum.value if len(optimum.over) == 1 else best[1]
+    told = ", ".join(f"{SYMBOLS.get(n, n)} = {x:.3g}" for n, x in optimum.best.items())
+    ax.plot([best[0]], [height], "o", color=COLOURS[3], label=f"best: {told}")
+    ax.set_xscale("log")
+    ax.set_title(f"{optimum.task.prior}{optimum.task.inputs}", fontsize=9)
+    second = optimum.over[1] if len(optimum.over) > 1 else None
+    return finish(ax, symbol, words if second is None else SYMBOLS.get(second, second))
+
+
+def best_along(optimum: "Optimum", ax: Any) -> Any:
+    """Best numbers of tasks along their last axis; filled where they are inside their range."""
+    given = parameters(optimum.task, optimum.net)
+    known, names = {n: np.broadcast_to(x, optimum.shape) for n, x in given.items()}, parameter_axes(given)
+    place, ends = np.asarray(optimum.place), np.asarray(optimum.boundary)
+    rows = list(np.ndindex(optimum.shape[:-1]))
+    for row, colour in zip(rows, np.resize(COLOURS, len(rows)), strict=True):
+        x = known[names[-1]][row] if names[-1] in known else np.arange(optimum.shape[-1])
+        told = [f"{SYMBOLS.get(n, n)} = {known[n][row][0]:.3g}" for n in names[:-1] if n in known]
+        for k, name in enumerate(optimum.over):
+            inside = ends[row][:, k] == ""
+            ax.plot(x, place[row][:, k], "-", color=colour, label=", ".join([SYMBOLS.get(name, name), *told]))
+            ax.plot(x[inside], place[row][inside, k], "o", color=colour)
+    ax.set_yscale("log")
+    ax.set_title("best numbers; those with a dot lie inside their range", fontsize=9)
+    varied = ", ".join(SYMBOLS.get(n, n) for n in optimum.over)
+    return finish(ax, LABELS.get(names[-1], names[-1]), f"best {varied}")

@@ -1,0 +1,106 @@
+"""The best training: against dense sweeps, other ways to find it, and finite networks."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import dynafield as df
+from dynafield.cli.main import app
+
+NOISY = df.Task(0.5, 0.3, df.Bernoulli(0.1))
+NET = df.DiagonalNetwork(1.0)
+
+
+def test_the_best_alpha_is_not_the_smallest_one():
+    """δ = .5, σ = .3: the counterexample to `smaller α generalizes better`."""
+    found = df.optimize(NOISY, NET)
+    alphas = np.linspace(0.4, 0.8, 401)
+    swept = df.fixed_point(NOISY, df.DiagonalNetwork(alphas)).test_error
+    assert found.best["alpha"] == pytest.approx(alphas[np.argmin(swept)], abs=1e-3)
+    assert found.value == pytest.approx(swept.min(), rel=1e-6)
+    assert found.value < df.fixed_point(NOISY, df.DiagonalNetwork(0.02)).test_error - 0.02
+    assert found.boundary[0] == ""
+    beside = found.best["alpha"] * np.exp([-0.02, 0.0, 0.02])
+    near = df.fixed_point(NOISY, df.DiagonalNetwork(beside)).test_error
+    assert found.curvature[0, 0] == pytest.approx((near[0] - 2 * near[1] + near[2]) / 0.02**2, rel=1e-3)
+    assert found.network().alpha == found.best["alpha"]
+
+
+def test_optima_of_many_tasks_and_their_boundary(tmp_path):
+    """Without noise smaller is better; with much of it there is a best α, which grows with the noise."""
+    task = df.Task(0.5, np.array([0.0, 0.2, 0.5]), df.Bernoulli(0.1))
+    found = df.optimize(task, NET)
+    assert found.boundary[:, 0].tolist() == ["lower", "", ""]
+    assert np.all(np.diff(found.best["alpha"]) > 0)
+    found.save(tmp_path / "best.nc")
+    again = df.load(tmp_path / "best.nc")
+    assert again.over == ("alpha",)
+    np.testing.assert_array_equal(again.best["alpha"], found.best["alpha"])
+    assert found.plot().get_xlabel()
+
+
+def test_the_best_weight_decay_at_the_end():
+    found = df.optimize(NOISY, NET, "lam")
+    lams = np.geomspace(0.1, 2.0, 400)
+    swept = df.fixed_point(NOISY, df.DiagonalNetwork(1.0, lams)).test_error
+    assert found.best["lam"] == pytest.approx(lams[np.argmin(swept)], rel=0.01)
+    assert found.value <= swept.min() * (1 + 1e-8)
+
+
+def test_the_best_scale_at_a_time_and_at_its_best_stop():
+    """Against a dense sweep of curves; error bars of place and value hold."""
+    options = dict(t_max=4.0, bounds={"alpha": (0.1, 3.0)}, tol=5e-3)
+    at_time = df.optimize(NOISY, NET, "alpha", "time", **options)
+    alphas = np.geomspace(0.1, 3.0, 41)
+    curves = df.solve(NOISY, df.DiagonalNetwork(alphas), 4.0, tol=2e-3)
+    last, error = curves.test_error[:, -1], np.max(curves.test_error_se[:, -1])
+    assert abs(at_time.value - last.min()) < 3 * (at_time.value_se + error)
+    allowed = alphas[last < last.min() + 4 * (at_time.value_se + error)]
+    assert allowed.min() <= at_time.best["alpha"] <= allowed.max()
+    stop = df.optimize(NOISY, NET, "alpha", "best_stop", **options)
+    assert abs(stop.value - curves.test_error.min()) < 3 * (stop.value_se + error)
+    assert stop.value <= at_time.value + 2 * at_time.value_se
+    assert 0 < stop.best["t"] <= 4.0
+    assert stop.plot().get_xlabel() == "α"
+
+
+def test_the_time_to_reach_an_error_and_a_function_of_the_record():
+    options = dict(t_max=4.0, bounds={"alpha": (0.2, 3.0)}, tol=5e-3)
+    level = 0.178
+    found = df.optimize(NOISY, NET, "alpha", "reach", error=level, **options)
+    curve = df.solve(NOISY, found.network(), 4.0, tol=1e-3)
+    reached = curve.at(found.value)
+    assert abs(reached.test_error[0] - level) < 4 * (reached.test_error_se[0] + 5e-3 * 0.19)
+    own = df.optimize(NOISY, NET, "alpha", lambda curves: curves.test_error[-1], **options)
+    known = df.optimize(NOISY, NET, "alpha", "time", **options)
+    assert own.value == pytest.approx(known.value, abs=3 * known.value_se)
+    assert np.isnan(own.value_se)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (dict(over=("alpha", "lam")), "alone"),
+        (dict(over="beta"), "over must name some of alpha, lam"),
+        (dict(objective="least"), "one of end, time"),
+        (dict(objective="time"), "t_max must be given"),
+        (dict(objective="reach", t_max=1.0), "error must be given"),
+        (dict(bounds={"alpha": (2.0, 1.0)}), "increasing"),
+        (dict(objective="reach", t_max=0.5, error=1e-6, tol=5e-2), "no finite value"),
+    ],
+)
+def test_refusals(options, words):
+    with pytest.raises((df.InputError, df.SolveError), match=words):
+        df.optimize(NOISY, NET, **options)
+
+
+def test_command_line_and_sweeps(tmp_path):
+    ran = CliRunner().invoke(app, ["optimize", "--sigma", "0.3", "--alpha", "1", "--json"])
+    assert ran.exit_code == 0, ran.output
+    told = json.loads(ran.stdout)["result"]
+    assert told["place"][0] == pytest.approx(df.optimize(NOISY, NET).best["alpha"], rel=1e-6)
+    table = CliRunner().invoke(app, ["optimize", "--sigma", "0,0.3"])
+    assert "best_alpha" in table.stdout
+    assert "lower" in table.stdout
