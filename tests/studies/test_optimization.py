@@ -83,6 +83,11 @@ def test_the_time_to_reach_an_error_and_a_function_of_the_record():
     ("options", "words"),
     [
         (dict(over=("alpha", "lam")), "alone"),
+        (dict(over=("alpha", "step"), trainer=df.GradientDescent(0.5)), "alone"),
+        (
+            dict(over="step", objective="reach", t_max=1.0, error=0.1, trainer=df.GradientDescent(0.5)),
+            "counted",
+        ),
         (dict(over="beta"), "over must name some of alpha, lam"),
         (dict(objective="least"), "one of end, time"),
         (dict(objective="time"), "t_max must be given"),
@@ -120,3 +125,17 @@ def test_a_schedule_found_by_derivatives_beats_constant_steps_in_networks():
     for step in (1.25, 1.35, 1.45):  # 1.35 is the best by theory; from 1.9 on training blows up
         gain = trained(np.full(12, step)) - ours  # on the same data
         assert np.mean(gain) > 3 * np.std(gain, ddof=1) / np.sqrt(len(gain)), step
+
+
+@pytest.mark.parametrize("trainer", [df.GradientDescent(1.0), df.HeavyBall(1.0, 0.3)])
+def test_the_best_step_for_a_number_of_steps(trainer):
+    """Twelve steps of every size; large ones blow up, which is no reason to stop looking."""
+    task, net = df.Task(0.5, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(0.1)
+    found = df.optimize(task, net, "step", "time", t_max=12.0, trainer=trainer, bounds={"step": (0.4, 4.0)})
+    best, errors = found.best["step"], {}
+    for size in best * np.array([0.9, 1.0, 1.1]):
+        curve = df.solve(task, net, 12 * size, tol=2e-3, trainer=trainer.with_step(float(size)))
+        errors[size] = curve.test_error[-1]
+    assert min(errors, key=errors.get) == best
+    assert found.value == pytest.approx(errors[best], abs=3 * found.value_se)
+    assert np.isinf(found.scan_value).any()

@@ -1,6 +1,5 @@
 """Curves of numbers that JAX differentiates: their values, and derivatives attached to them."""
 
-import copy
 from typing import Any
 
 import equinox as eqx
@@ -44,8 +43,7 @@ def plain_problem(task: Task, net: Model, trainer: Any, traced: dict[str, Any]) 
     if names:
         net = eqx.tree_at(lambda m: [getattr(m, n) for n in names], net, [values[n] for n in names])
     if "step" in values:
-        trainer, step = copy.copy(trainer), values["step"]
-        object.__setattr__(trainer, "step", tuple(step.tolist()) if np.ndim(step) else step)
+        trainer = trainer.with_step(values["step"])
     return task, net, trainer
 
 

@@ -1,5 +1,6 @@
 """How a network is trained."""
 
+import copy
 import dataclasses
 from collections.abc import Callable
 from typing import Any
@@ -240,6 +241,12 @@ class GradientDescent(Steps):
             value = getattr(self, field.name)
             told += [] if value == field.default else [f"{field.name}={value!r}"]
         return f"{type(self).__name__}({', '.join(told)})"
+
+    def with_step(self, step: float | np.ndarray) -> "GradientDescent":
+        """The same trainer with other steps; sizes that are known are a number or a tuple."""
+        other = copy.copy(self)
+        object.__setattr__(other, "step", tuple(np.asarray(step).tolist()) if np.ndim(step) else step)
+        return other
 
     @property
     def inertia(self) -> float:

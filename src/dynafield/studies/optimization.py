@@ -166,10 +166,11 @@ def optimize(
     `t_max`, at the `best_stop` up to there, the time to `reach` a test error `error`, or a function of the
     record that `solve` returns, written for NumPy. `bounds` are the ends of ranges by name. Of a model with
     an error of its own the loss takes its place. Arrays of tasks are solved one by one, and give a curve of
-    optima.
+    optima. Where the step is varied, training takes as many steps of every size: those of `trainer` up to
+    `t_max`.
     """
     over = (over,) if isinstance(over, str) else tuple(over)
-    name = checked_objective(objective, t_max, error)
+    name = checked_objective(objective, over, t_max, error)
     low, high = checked_ranges(net, trainer, over, (RANGES if name == "end" else NARROW) | (bounds or {}))
     tol = one_real("tol", tol, lambda x: (x >= 1e-6) & (x <= 0.1), "one number from 1e-6 to 0.1")
     seed = integer("seed", seed, 0)
@@ -201,7 +202,7 @@ def one_problem(net: Model, fixed: dict[str, Any], shape: tuple[int, ...], place
     return eqx.tree_at(lambda m: [getattr(m, n) for n in names], net, values) if names else net
 
 
-def checked_objective(objective: Any, t_max: Any, error: Any) -> str:
+def checked_objective(objective: Any, over: tuple[str, ...], t_max: Any, error: Any) -> str:
     """The name of an objective, or InputError."""
     if not callable(objective) and objective not in OBJECTIVES:
         raise InputError(
@@ -214,6 +215,8 @@ def checked_objective(objective: Any, t_max: Any, error: Any) -> str:
             raise InputError(f"t_max must be given for the objective {name!r}: curves are solved up to it")
         one_real("t_max", t_max, lambda x: (x > 0) & np.isfinite(x), "one finite number > 0")
     if objective == "reach":
+        if "step" in over:
+            raise InputError("over must not name step for the objective 'reach': steps are counted there")
         if error is None:
             raise InputError("error must be given for the objective 'reach': the test error to come down to")
         one_real("error", error, lambda x: x > 0, "one number > 0")
@@ -226,13 +229,14 @@ def checked_ranges(
     """Logarithms of the ends of all ranges, or InputError."""
     if not isinstance(net, Model):
         raise InputError(f"net must be a network or another model, got {type(net).__name__}")
-    known = list(net.numbers()) + (["step"] if isinstance(trainer, GradientDescent) else [])
+    constant = isinstance(trainer, GradientDescent) and not trainer.scheduled
+    known = list(net.numbers()) + (["step"] if constant else [])
     if not over or len(set(over)) < len(over) or not set(over) <= set(known):
         raise InputError(
             f"over must name some of {', '.join(known)}, each once, got {', '.join(over) or 'none'}"
         )
     ranges = dict(bounds)
-    if isinstance(trainer, Steps) and not trainer.scheduled:
+    if constant:
         ranges.setdefault("step", (0.01 * trainer.step, 3.0 * trainer.step))
     ends = []
     for name in over:
@@ -249,10 +253,10 @@ def checked_ranges(
 
 
 def closed_search(task: Task, net: Model, over: tuple[str, ...], low: np.ndarray, high: np.ndarray) -> Search:
-    """The end of training, by fixed points: exact, with two derivatives."""
+    """The end of training, by fixed points."""
     if not isinstance(net, DiagonalNetwork):
         raise InputError(f"objective 'end' must be that of a DiagonalNetwork, got {net.name}: take 'time'")
-    if set(over) == {"alpha", "lam"} or over == ("step",):
+    if over not in (("alpha",), ("lam",)):
         raise InputError(
             "over must be alpha or lam alone for the objective 'end': with weight decay training ends where "
             "α does not matter, without it only α does"
@@ -296,9 +300,10 @@ class CurveSearch:
             given = [float(values[n]) if points.ndim == 1 else values[n] for n in own]
             net = eqx.tree_at(lambda m: [getattr(m, n) for n in own], net, given)
         end = self.t_max
-        if "step" in values:
-            trainer = dataclasses.replace(trainer, step=float(values["step"]))
-            end = trainer.step * max(1, round(self.t_max / trainer.step))
+        if "step" in values:  # as many steps, whatever their size: derivatives are of that kind
+            count = max(1, round(self.t_max / self.trainer.step))
+            trainer = self.trainer.with_step(float(values["step"]))
+            end = count * trainer.step
         return solve(self.task, net, end, tol=tol, trainer=trainer, seed=self.seed, progress=False)
 
     def curve_name(self, curves: Any) -> str:
@@ -309,10 +314,17 @@ class CurveSearch:
         """The objective at many places, roughly."""
         tol = max(self.tol, 1e-2)
         if "step" in self.over or callable(self.objective):
-            return np.array([self.read(self.solved(one, tol), ()).value for one in points])
+            return np.array([self.tried(one, tol) for one in points])
         curves = self.solved(points, tol)
         t, values = np.asarray(curves.t), np.asarray(getattr(curves, self.curve_name(curves)))
         return np.array([self.of_curve(t, row)[0] for row in values])
+
+    def tried(self, point: np.ndarray, tol: float) -> float:
+        """The objective at one place, roughly; infinite where training blows up."""
+        try:
+            return self.read(self.solved(point, tol), ()).value
+        except SolveError:
+            return np.inf
 
     def of_curve(self, t: np.ndarray, values: np.ndarray) -> tuple[float, float]:
         """The objective of a curve, and the time it is about."""
@@ -332,8 +344,13 @@ class CurveSearch:
         return time, time
 
     def see(self, point: np.ndarray) -> Seen:
-        """The objective and its derivatives at one place."""
-        return self.read(self.solved(point, self.tol), point)
+        """The objective and its derivatives at one place; infinite where training blows up."""
+        try:
+            curves = self.solved(point, self.tol)
+        except SolveError:
+            none = np.zeros(len(self.over))
+            return Seen(np.inf, 0.0, none, none)
+        return self.read(curves, point)
 
     def read(self, curves: Any, point: Any) -> Seen:
         """The objective of solved curves; its derivatives too where a place is given."""
