@@ -61,7 +61,8 @@ if TYPE_CHECKING:
     from dynafield.simulation.simulate import simulate, training_data
     from dynafield.studies.comparison import Comparison, compare
     from dynafield.studies.grokking import Grokking, grokking
-    from dynafield.studies.optimization import Optimum, optimize
+    from dynafield.studies.optimization import optimize
+    from dynafield.studies.optimum import Optimum
     from dynafield.studies.paper.reproduction import Reproduction, reproduce
     from dynafield.studies.phases import phases, plot_phases
     from dynafield.studies.regimes import RegimeMap, regime_map
@@ -213,7 +214,8 @@ HOMES = {
     "dynafield.studies.comparison": ("Comparison", "compare"),
     "dynafield.studies.grokking": ("Grokking", "grokking"),
     "dynafield.studies.paper.reproduction": ("Reproduction", "reproduce"),
-    "dynafield.studies.optimization": ("Optimum", "optimize"),
+    "dynafield.studies.optimization": ("optimize",),
+    "dynafield.studies.optimum": ("Optimum",),
     "dynafield.studies.phases": ("phases", "plot_phases"),
     "dynafield.studies.regimes": ("RegimeMap", "regime_map"),
     "dynafield.studies.scaling": ("Exponent", "ScalingLaw", "scaling_law"),

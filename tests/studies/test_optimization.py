@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 import dynafield as df
 from dynafield.cli.main import app
+from dynafield.studies.searches import Search, Seen, searched
 
 NOISY = df.Task(0.5, 0.3, df.Bernoulli(0.1))
 NET = df.DiagonalNetwork(1.0)
@@ -50,7 +51,7 @@ def test_the_best_weight_decay_at_the_end():
 
 
 def test_the_best_scale_at_a_time_and_at_its_best_stop():
-    """Against a dense sweep of curves; error bars of place and value hold."""
+    """Against a dense sweep of curves."""
     options = dict(t_max=4.0, bounds={"alpha": (0.1, 3.0)}, tol=5e-3)
     at_time = df.optimize(NOISY, NET, "alpha", "time", **options)
     alphas = np.geomspace(0.1, 3.0, 41)
@@ -77,6 +78,27 @@ def test_the_time_to_reach_an_error_and_a_function_of_the_record():
     known = df.optimize(NOISY, NET, "alpha", "time", **options)
     assert own.value == pytest.approx(known.value, abs=3 * known.value_se)
     assert np.isnan(own.value_se)
+
+
+def test_error_bars_of_the_best_place():
+    """A bowl whose slopes are off by noise of known size: the place found is off as much as it says."""
+    bend, best = np.array([[3.0, 1.0], [1.0, 0.5]]), np.array([0.3, -0.4])
+    rng, size, ends = np.random.default_rng(0), np.array([0.02, 0.01]), np.array([2.0, 2.0])
+    scores = []
+    for _ in range(60):
+        noise = size * rng.standard_normal(2)
+
+        def value(x, noise=noise):
+            return 1.0 + 0.5 * np.einsum("...a,ab,...b", x - best, bend, x - best) + x @ noise
+
+        def see(x, noise=noise, value=value):
+            return Seen(value(x), 1e-3, bend @ (x - best) + noise, size)
+
+        found = searched(Search(see, value, -ends, ends))
+        assert found.curvature == pytest.approx(bend, rel=1e-6)
+        scores.append((found.point - best) / found.errors)
+    assert 0.75 < np.std(scores) < 1.3
+    assert np.max(np.abs(scores)) < 4
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dynafield.simulation.runs import RunsRecord
     from dynafield.studies.comparison import Comparison
     from dynafield.studies.estimate import Estimate
-    from dynafield.studies.optimization import Optimum
+    from dynafield.studies.optimum import Optimum
     from dynafield.studies.study import Study
     from dynafield.theory.phases import Phases
 
@@ -126,7 +126,7 @@ def emit(record: "Record", names: tuple[str, ...], as_text: bool, times: Any = N
     from dynafield.dmft.curves import Curves
     from dynafield.dmft.flow_curves import FlowCurves
     from dynafield.simulation.runs import RunsRecord
-    from dynafield.studies.optimization import Optimum
+    from dynafield.studies.optimum import Optimum
 
     if not as_text:
         typer.echo(as_json(record))

@@ -20,10 +20,9 @@ from dynafield.dmft.rules import STAGES, StepTime
 from dynafield.dmft.solved import Deferred
 from dynafield.numerics.collocation import radau
 from dynafield.problem.coordinates import Deep, DeepLayers
-from dynafield.problem.jumps import jump_in
+from dynafield.problem.jumps import jump_of_training
 from dynafield.problem.model import MEASURES, Datum, Model
 from dynafield.problem.networks import Network
-from dynafield.problem.optimizers import Optax
 from dynafield.problem.task import Task
 from dynafield.problem.trainers import ShortSteps, Trainer
 
@@ -102,15 +101,10 @@ def deferred(order: Order, found: Solution, make: Any) -> dict[str, Deferred]:
     def why_no_response() -> str | None:
         if trainer is not None and trainer.random:
             return "is not made for training that is random: rows would have to be kicked as they were"
-        if isinstance(trainer, Optax):
-            return "is a mean of derivatives, which miss jumps, and optimizers of optax may have them"
         if isinstance(order.time, StepTime) and order.time.in_blocks:
             return "is not made where many steps are one block: solve with grid=trainer.times(t_max)"
-        found = jump_in(order.problems[0].model) if trainer is not None else None
-        if found is None:
-            return None
-        where, argument, place = found
-        return f"is a mean of derivatives, which miss jumps: {where} jumps near {argument} = {place:.3g}"
+        jump = jump_of_training(trainer, order.problems[0].model)
+        return jump and f"is a mean of derivatives, which miss jumps: {jump}"
 
     def both(kind: str, name: str) -> Any:
         if kind not in kept:

@@ -14,15 +14,14 @@ from dynafield.dmft.refine import Solution
 from dynafield.dmft.rules import StepTime
 from dynafield.dmft.tangents import MOST_AT_ONCE, Direction, curve_tangents, sampled_data
 from dynafield.errors import InputError
-from dynafield.problem.jumps import jump_in, measures_that_jump
+from dynafield.problem.jumps import jump_of_training, measures_that_jump
 from dynafield.problem.model import MEASURES
-from dynafield.problem.optimizers import Optax
 from dynafield.problem.trainers import Steps
 from dynafield.progress import Progress, Wanted
 from dynafield.records.record import quantity
 from dynafield.records.timed import TIME, TimedRecord
 
-__all__ = ["CurveDerivative", "Deriving", "derivable", "missing"]
+__all__ = ["CurveDerivative", "Deriving", "derivable", "for_every_curve"]
 
 NETWORK = ("train_error", "test_error", "loss")
 """Curves of a network that have derivatives."""
@@ -82,7 +81,7 @@ class CurveDerivative(TimedRecord):
         return draw_derivative(self, ax)
 
 
-def missing(found: dict[str, Any]) -> dict[str, Any]:
+def for_every_curve(found: dict[str, Any]) -> dict[str, Any]:
     """Derivatives by name, None for those that there are not."""
     return {name: found.get(name) for name in CurveDerivative.quantities() if name != "t"}
 
@@ -97,15 +96,10 @@ def derivable(order: Order) -> list[str]:
 def refusal(order: Order) -> str | None:
     """Why there are no derivatives of a kind that sampling can find, or None."""
     trainer, model = order.equations.trainer, order.problems[0].model
-    if isinstance(trainer, Optax):
-        return "optimizers of optax may jump, and sampled derivatives miss jumps"
     if trainer is not None and trainer.fraction < 1 and not order.equations.closed:
         return "sampled data are in a batch or not, and sampled derivatives miss that"
-    found = jump_in(model) if trainer is not None else None
-    if found is None:
-        return None
-    where, argument, place = found
-    return f"{where} jumps near {argument} = {place:.3g}, and sampled derivatives miss jumps"
+    jump = jump_of_training(trainer, model)
+    return jump and f"{jump}, and sampled derivatives miss jumps"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Float
 
 from dynafield.compiled import make_room
@@ -17,8 +18,8 @@ from dynafield.dmft.refine import refine
 from dynafield.dmft.rules import FEW, FlowTime, Stepping, StepTime
 from dynafield.dmft.traced import attached, plain_problem, traced_numbers
 from dynafield.errors import InputError
-from dynafield.problem.checks import concrete, integer, is_traced, one_real, real_vector, same_shape, untraced
-from dynafield.problem.jumps import check_smooth, jump_in
+from dynafield.problem.checks import concrete, integer, one_real, real_vector, same_shape, untraced
+from dynafield.problem.jumps import check_smooth, jump_of_training
 from dynafield.problem.model import Model, SquaredLoss, at_problem
 from dynafield.problem.optimizers import as_trainer
 from dynafield.problem.task import Task
@@ -76,7 +77,7 @@ def solve(
     traced = traced_numbers(task, net, trainer)
     if traced:
         plain = plain_problem(task, net, trainer, traced)
-        end = concrete(t_max) if is_traced(t_max) else t_max
+        end = concrete(t_max) if isinstance(t_max, Tracer) else t_max
         curves = solve(
             *plain[:2], end, tol, rtol, plain[2], paths, grid, seed, throw, memory_gb, progress, preview
         )
@@ -202,7 +203,7 @@ def time_of_steps(model: Model, trainer: Steps, end: float, edges: Any) -> StepT
     """
     trainer.number("t_max", np.array([end]))
     clock = trainer.times(end)
-    smooth = not trainer.random and trainer.transformation is None and jump_in(model) is None
+    smooth = not trainer.random and jump_of_training(trainer, model) is None
     many = len(clock) > FEW + 1
     if edges is not None:
         many = bool(np.any(np.diff(trainer.number("grid", edges)) > 1))

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import xarray as xr
 
-from dynafield.dmft.derivatives import CurveDerivative, missing
+from dynafield.dmft.derivatives import CurveDerivative, for_every_curve
 from dynafield.errors import InputError
 from dynafield.numerics.dense import Dense
 from dynafield.problem.checks import index_of, one_real, real_vector
@@ -69,7 +69,7 @@ class SolvedRecord(TimedRecord):
             raise InputError("curves that were read from a file cannot be differentiated: solve them again")
         found = self.deriving.derivatives(names, progress)
         return {
-            name: CurveDerivative(self.task, self.net, t=self.t, parameter=name, **missing(one))
+            name: CurveDerivative(self.task, self.net, t=self.t, parameter=name, **for_every_curve(one))
             for name, one in found.items()
         }
 

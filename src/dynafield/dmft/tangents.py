@@ -23,9 +23,9 @@ from dynafield.dmft.preparation import Equations, Plan, Problem, prepared
 from dynafield.dmft.rules import Blocks, Cut, Stepping, StepTime
 from dynafield.dmft.transitions import in_blocks, in_steps
 from dynafield.numerics.compiling import lightly_compiled
-from dynafield.problem.model import SquaredLoss
+from dynafield.problem.model import SquaredLoss, with_numbers
 
-__all__ = ["Direction", "MOST_AT_ONCE", "curve_tangents", "value_along"]
+__all__ = ["Direction", "MOST_AT_ONCE", "curve_tangents", "sampled_data"]
 
 STEP = 6e-6
 """Central differences are taken so far on both sides, relative to numbers beyond one: errors of 1e-10."""
@@ -65,7 +65,7 @@ def shifted(setting: Setting, direction: Direction, by: float) -> Setting:
     if name in ("delta", "sigma"):
         return setting._replace(problem=problem._replace(**{name: getattr(problem, name) + by}))
     if name != "step":
-        model = eqx.tree_at(lambda m: getattr(m, name), problem.model, getattr(problem.model, name) + by)
+        model = with_numbers(problem.model, {name: getattr(problem.model, name) + by})
         return setting._replace(problem=problem._replace(model=model))
     time = equations.time
     assert isinstance(time, StepTime)
@@ -121,17 +121,13 @@ def advance_tangents(
     def march(given):
         member, state, cut = given
 
-        def turn_page(k, carry):
-            state, pages = carry
+        def turn_page(carry):
+            k, state, pages = carry
             state, nodes = one_block(course, member, state, jax.tree.map(lambda x: x[k], cut))
-            return state, put(k, pages, nodes.curves)
+            return k + 1, state, put(k, pages, nodes.curves)
 
-        def turn(carry):
-            k, inner = carry
-            return k + 1, turn_page(k, inner)
-
-        first = (jnp.zeros((), int), (state, pages))
-        return jax.lax.while_loop(lambda carry: carry[0] < last, turn, first)[1]
+        first = (jnp.zeros((), int), state, pages)
+        return jax.lax.while_loop(lambda carry: carry[0] < last, turn_page, first)[1:]
 
     return pushed(march, given, tangents)
 

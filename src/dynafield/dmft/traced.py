@@ -2,14 +2,14 @@
 
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 from dynafield.errors import InputError
-from dynafield.problem.checks import concrete, derivative_order, is_traced
-from dynafield.problem.model import Model
+from dynafield.problem.checks import concrete, derivative_order, plain
+from dynafield.problem.model import Model, with_numbers
 from dynafield.problem.task import Task
 
 __all__ = ["attached", "plain_problem", "traced_numbers"]
@@ -23,7 +23,7 @@ def traced_numbers(task: Any, net: Any, trainer: Any) -> dict[str, Any]:
     known = (
         dict(delta=task.delta, sigma=task.sigma) | net.numbers() | {"step": getattr(trainer, "step", None)}
     )
-    found = {name: value for name, value in known.items() if is_traced(value)}
+    found = {name: value for name, value in known.items() if isinstance(value, Tracer)}
     for name, value in found.items():
         if concrete(value) is None:
             raise InputError(
@@ -37,19 +37,12 @@ def traced_numbers(task: Any, net: Any, trainer: Any) -> dict[str, Any]:
 
 def plain_problem(task: Task, net: Model, trainer: Any, traced: dict[str, Any]) -> tuple[Task, Model, Any]:
     """The same problem in plain numbers."""
-    values = {name: unwrapped(concrete(value)) for name, value in traced.items()}
+    values = {name: plain(concrete(value)) for name, value in traced.items()}
     task = task.at(values.get("delta", task.delta), values.get("sigma", task.sigma))
-    names = [name for name in net.numbers() if name in values]
-    if names:
-        net = eqx.tree_at(lambda m: [getattr(m, n) for n in names], net, [values[n] for n in names])
+    net = with_numbers(net, {name: values[name] for name in net.numbers() if name in values})
     if "step" in values:
         trainer = trainer.with_step(values["step"])
     return task, net, trainer
-
-
-def unwrapped(value: Any) -> Any:
-    """A number, or an array of them."""
-    return float(value) if np.ndim(value) == 0 else value
 
 
 def attached(curves: Any, traced: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from dynafield.records.axes import parameter_axes
 from dynafield.records.problems import parameters
 
 if TYPE_CHECKING:
-    from dynafield.studies.optimization import Optimum
+    from dynafield.studies.optimum import Optimum
 
 __all__ = ["draw_optimum"]
 

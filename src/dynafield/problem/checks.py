@@ -14,9 +14,9 @@ __all__ = [
     "derivative_order",
     "index_of",
     "integer",
-    "is_traced",
     "labelled_data",
     "one_real",
+    "plain",
     "real",
     "real_matrix",
     "real_vector",
@@ -35,9 +35,9 @@ def concrete(value: Any) -> np.ndarray | None:
         return None
 
 
-def is_traced(value: Any) -> bool:
-    """Whether JAX traces or differentiates a value."""
-    return isinstance(value, Tracer)
+def plain(value: Any) -> Any:
+    """A Python number where it is one number."""
+    return float(value) if np.ndim(value) == 0 else value
 
 
 def derivative_order(value: Any) -> int:

@@ -12,8 +12,9 @@ import numpy as np
 
 from dynafield.errors import InputError
 from dynafield.problem.model import Datum, Model
+from dynafield.problem.optimizers import Optax
 
-__all__ = ["check_smooth", "jump_in", "measures_that_jump"]
+__all__ = ["check_smooth", "jump_of_training", "measures_that_jump"]
 
 ROWS = 16
 """Rows that are looked at."""
@@ -42,11 +43,8 @@ def jump_in(model: Model) -> tuple[str, str, float] | None:
     if model.smooth:
         return None
     rng = np.random.default_rng(0)
-    own = model.own.rows(rng.standard_normal((ROWS, model.own.normals)))
-    datum = Datum(rng.standard_normal(ROWS), rng.standard_normal(ROWS), own)
+    datum, directions = drawn_data(model, rng)
     theta = model.start.rows(rng.standard_normal((ROWS, model.start.normals)), rng.standard_normal(ROWS))
-    line = np.linspace(-8.0, 8.0, ALONG)
-    directions = rng.standard_normal((ROWS, *model.channels))
 
     def push(x: Any, direction: Any, fact: Any) -> Any:
         return model.ell(x * direction, fact).reshape(-1)
@@ -56,7 +54,7 @@ def jump_in(model: Model) -> tuple[str, str, float] | None:
 
     tried = (("ell", "f", push, datum), ("p", "g", move, jnp.asarray(theta)))
     for name, argument, function, facts in tried:
-        place = jump_of(function, directions, facts, line)
+        place = jump_of(function, directions, facts)
         if place is not None:
             return name, argument, place
     return None
@@ -64,25 +62,39 @@ def jump_in(model: Model) -> tuple[str, str, float] | None:
 
 def measures_that_jump(model: Model) -> list[str]:
     """Which of loss and error jump in f, as the share of wrong signs does."""
-    rng = np.random.default_rng(0)
-    own = model.own.rows(rng.standard_normal((ROWS, model.own.normals)))
-    datum = Datum(rng.standard_normal(ROWS), rng.standard_normal(ROWS), own)
-    directions, line = rng.standard_normal((ROWS, *model.channels)), np.linspace(-8.0, 8.0, ALONG)
+    datum, directions = drawn_data(model, np.random.default_rng(0))
     found = []
     for name, own in (("loss", model.own_loss), ("error", model.own_error)):
 
         def measure(x: Any, direction: Any, fact: Any, name: str = name) -> Any:
             return jnp.reshape(jnp.asarray(getattr(model, name)(x * direction, fact), float), (1,))
 
-        if own and jump_of(measure, directions, datum, line) is not None:
+        if own and jump_of(measure, directions, datum) is not None:
             found.append(name)
     return found
 
 
-def jump_of(function: Any, directions: Any, facts: Any, line: np.ndarray) -> float | None:
+def jump_of_training(trainer: Any, model: Model) -> str | None:
+    """What jumps in training by discrete steps, in words, or None; flow is smooth."""
+    if trainer is None:
+        return None
+    if isinstance(trainer, Optax):
+        return "optimizers of optax may jump"
+    found = jump_in(model)
+    return found and f"{found[0]} jumps near {found[1]} = {found[2]:.3g}"
+
+
+def drawn_data(model: Model, rng: np.random.Generator) -> tuple[Datum, np.ndarray]:
+    """What some data know, and the directions of lines through their f."""
+    own = model.own.rows(rng.standard_normal((ROWS, model.own.normals)))
+    datum = Datum(rng.standard_normal(ROWS), rng.standard_normal(ROWS), own)
+    return datum, rng.standard_normal((ROWS, *model.channels))
+
+
+def jump_of(function: Any, directions: Any, facts: Any) -> float | None:
     """Where a function jumps along lines through some rows, or None: an interval on which it changes much
-    more
-    than its neighbours is halved until only a jump can be left."""
+    more than its neighbours is halved until only a jump can be left."""
+    line = np.linspace(-8.0, 8.0, ALONG)
     along = jax.jit(jax.vmap(jax.vmap(function, in_axes=(0, None, None)), in_axes=(None, 0, 0)))
     values = np.asarray(along(line, directions, facts))  # row, place, channel
     change = np.abs(np.diff(values, axis=1))

@@ -6,7 +6,8 @@ datum its \(f^* = Xw^*\).
 """
 
 import abc
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeVar
 
 import equinox as eqx
 import jax
@@ -19,7 +20,7 @@ from dynafield.problem.checks import integer
 from dynafield.problem.laws import RowLaw, z_law
 from dynafield.problem.task import Task
 
-__all__ = ["MEASURES", "Datum", "Model", "SquaredLoss", "at_problem", "bare"]
+__all__ = ["MEASURES", "Datum", "Model", "SquaredLoss", "at_problem", "bare", "with_numbers"]
 
 MEASURES = ("train_loss", "train_error", "test_loss", "test_error")
 """Curves of every flow."""
@@ -247,17 +248,23 @@ def bare(model: Model) -> Model:
     return jax.tree.map(lambda x: np.asarray(x, float), model)
 
 
+M = TypeVar("M", bound=Model)
+
+
 def at_problem(model: Model, shape: tuple[int, ...], place: tuple) -> Model:
     """The model of one problem of several, in plain numbers."""
 
     def one(value: Any) -> Any:
         return float(np.broadcast_to(np.asarray(value, float), shape)[place])
 
-    names = list(model.numbers())
-    if not names:
+    return with_numbers(model, {name: one(value) for name, value in model.numbers().items()})
+
+
+def with_numbers(model: M, values: Mapping[str, Any]) -> M:
+    """The model with some of its numbers changed."""
+    if not values:
         return model
-    values = [one(getattr(model, name)) for name in names]
-    return eqx.tree_at(lambda m: [getattr(m, name) for name in names], model, values)
+    return eqx.tree_at(lambda m: [getattr(m, name) for name in values], model, list(values.values()))
 
 
 def finite(name: str, values: Any) -> None:

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Float, Int
 
 from dynafield.errors import InputError
-from dynafield.problem.checks import is_traced, one_real, real, real_vector, untraced
+from dynafield.problem.checks import one_real, real, real_vector, untraced
 from dynafield.problem.model import Model
 from dynafield.problem.task import Task
 
@@ -195,7 +196,7 @@ def described(step: Step) -> str:
     """The size of steps in a few words."""
     if callable(step):
         return getattr(step, "__name__", type(step).__name__)
-    if is_traced(step):
+    if isinstance(step, Tracer):
         return "<traced>"
     if isinstance(step, tuple):
         return f"<{len(step)} from {step[0]:g} to {step[-1]:g}>"
@@ -225,11 +226,11 @@ class GradientDescent(Steps):
         allowed = lambda x: (x > 0) & np.isfinite(x)  # noqa: E731
         if np.ndim(self.step) > 0:
             sizes = real_vector("step", self.step, allowed, "finite numbers > 0")
-            object.__setattr__(self, "step", sizes if is_traced(sizes) else tuple(sizes.tolist()))
+            object.__setattr__(self, "step", sizes if isinstance(sizes, Tracer) else tuple(sizes.tolist()))
         elif not callable(self.step):
             words = "one finite number > 0, an array of them, or a function"
             step = real("step", self.step, allowed, words)
-            object.__setattr__(self, "step", step if is_traced(step) else float(step))
+            object.__setattr__(self, "step", step if isinstance(step, Tracer) else float(step))
         one_real("momentum", self.momentum, lambda x: (x >= 0) & (x < 1), "one number in [0, 1)")
         allowed = "one number in (0, 1]"
         one_real("batch_fraction", self.batch_fraction, lambda x: (x > 0) & (x <= 1), allowed)
