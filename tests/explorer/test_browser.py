@@ -273,6 +273,47 @@ def test_tabs_do_not_see_each_other_and_closed_ones_stop(tab, browser, address):
     assert time.monotonic() - began < 60, "the curve of the closed tab would take minutes"
 
 
+MARKED = """([x]) => {
+  const models = Bokeh.documents.flatMap((one) => [...one._all_models.values()])
+  const marks = models.filter((m) => m.type == 'ColumnDataSource' && 'words' in m.data)
+  const seen = marks.flatMap((m) => [...m.data.x])
+  return x === null ? seen.length == 0 : seen.length == 1 && Math.abs(seen[0] / x - 1) < 1e-6
+}"""
+"""Whether the picture of fixed points has a mark of the best at x, or none for null."""
+
+
+def test_the_best_number_is_said_marked_and_forgotten(tab):
+    one = tab("?sigma=0.3&t_max=20&tol=0.05")
+    one.wait("solved")
+    task = df.Task(0.5, 0.3, df.Bernoulli(0.1))
+    alpha = df.optimize(task, df.DiagonalNetwork(1.0)).best["alpha"]
+    one.wait("best α", ".find")
+    one.click("find")
+    one.wait("best α = 0.591, test error 0.228", ".best")
+    assert one.has("alpha", "0.591")
+    gamma = float(df.convergence_rate(task, df.DiagonalNetwork(alpha)).gamma)
+    one.page.wait_for_function(MARKED, arg=[gamma])
+    one.page.locator(".axis select").select_option(AXES["alpha"])
+    one.page.wait_for_function(MARKED, arg=[alpha])
+    one.type("alpha", "2")
+    one.page.wait_for_url("**alpha=2&**")
+    one.page.wait_for_function(MARKED, arg=[alpha])
+    one.wait("best α = 0.591", ".best")
+    one.type("sigma", "0.2")
+    one.page.wait_for_function(MARKED, arg=[None])
+    assert one.wait(r"^\s*$", ".best").strip() == ""
+    one.page.locator(".axis select").select_option(AXES["lam"])
+    one.type("lam", "0.1")
+    one.wait("best λ", ".find")
+    one.click("find")
+    lam = df.optimize(df.Task(0.5, 0.2, df.Bernoulli(0.1)), df.DiagonalNetwork(1.0), "lam").best["lam"]
+    one.wait("best λ = ", ".best")
+    one.page.wait_for_function(MARKED, arg=[lam])
+    assert one.has("lam", f"{lam:.3g}")
+    one.page.locator(".preset select").select_option("grokking")
+    one.page.wait_for_function(MARKED, arg=[None])
+
+
 def test_a_pin_that_cannot_be_solved_leaves_the_rest_alone(tab):
     one = tab("?t_max=20&tol=0.05&pin=step%3D2500%26t_max%3D1e6%26lam%3D0.1")
     one.wait("a pinned curve: training blew up", ".trouble")

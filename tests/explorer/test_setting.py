@@ -15,7 +15,7 @@ from dynafield.explorer.controls import DIALS
 from dynafield.explorer.presets import PRESETS
 from dynafield.explorer.scripts import as_command, as_python
 from dynafield.explorer.setting import MOST_PINS, Setting, View
-from dynafield.explorer.words import message, numbers
+from dynafield.explorer.words import best, message, numbers
 
 
 def quiet(share, words):
@@ -154,6 +154,42 @@ def test_fixed_points_along_an_axis(axis):
             float(df.convergence_rate(alone.task, alone.net).gamma), rel=1e-7
         )
     assert found["y"][k] == pytest.approx(float(df.fixed_point(alone.task, alone.net).test_error), rel=1e-7)
+
+
+BEST = {
+    "inside": (Setting(sigma=0.3), "best α = 0.591, test error 0.228"),
+    "end": (Setting(), "smaller α is better down to 0.001, test error 0.04215"),
+    "decay": (Setting(sigma=0.3, lam=0.2), "best λ = 0.579, test error 0.1668"),
+}
+
+
+@pytest.mark.parametrize("name", BEST)
+def test_the_best_number_is_that_of_the_library(name):
+    setting, words = BEST[name]
+    found, exact = jobs.best(setting, report=quiet), df.optimize(setting.task, setting.net, setting.decisive)
+    assert found["value"] == exact.best[setting.decisive]
+    assert (found["test_error"], found["end"]) == (exact.value, exact.boundary[0])
+    assert best(found) == words
+    assert ("gamma" in found) == (setting.lam == 0), "the trade-off has no weight decay"
+    if setting.lam == 0:
+        assert found["gamma"] == df.convergence_rate(setting.task, exact.network()).gamma
+    axis = jobs.along(setting, setting.decisive, report=quiet)
+    assert axis["x"][0] * (1 - 1e-9) <= found["value"] <= axis["x"][-1], "the axis has a place for the mark"
+
+
+def test_there_need_not_be_a_best_number():
+    found = jobs.best(Setting(delta=2.0), report=quiet)
+    assert found["value"] is None
+    assert best(found) == "at the end every α is as good: test error 0.02"
+    with pytest.raises(InputError, match=r"lam must be 0 at depth 3, got 0\.1"):
+        jobs.best(Setting(depth=3, lam=0.1), report=quiet)
+
+
+def test_a_best_number_beyond_the_trade_off_has_no_place_there(monkeypatch):
+    monkeypatch.setattr(jobs, "scales", lambda depth: np.geomspace(0.1, 10.0, 3))  # as for deep networks
+    found = jobs.best(Setting(), report=quiet)
+    assert found["end"] == "lower"
+    assert "gamma" not in found
 
 
 def test_what_is_kept_is_bounded(monkeypatch):

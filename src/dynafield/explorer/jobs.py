@@ -11,12 +11,14 @@ from dynafield.dmft.solve import solve
 from dynafield.errors import InputError, SolveError
 from dynafield.explorer.setting import Setting, View
 from dynafield.problem.networks import DiagonalNetwork
+from dynafield.problem.task import Task
+from dynafield.studies import optimization
 from dynafield.studies.phases import phases, plot_phases
 from dynafield.theory.fixed_points import fixed_point
 from dynafield.theory.rates import convergence_rate
 from dynafield.theory.tradeoffs import tradeoff
 
-__all__ = ["along", "curve", "curve_file", "limits", "networks", "picture", "runs_file"]
+__all__ = ["along", "best", "curve", "curve_file", "limits", "networks", "picture", "runs_file"]
 
 Report = Callable[[float, str], Any]
 PREVIEW = 0.05
@@ -31,7 +33,10 @@ BINS = 90
 """Bins of a histogram."""
 POINTS = 32
 """Fixed points along an axis; an even number, so that δ = 1, which has no ridgeless limit, is not met."""
-RANGES = {"alpha": (1e-2, 30.0), "lam": (1e-3, 3.0), "delta": (0.1, 10.0), "sigma": (1e-2, 2.0)}
+RANGES = {**optimization.RANGES, "delta": (0.1, 10.0), "sigma": (1e-2, 2.0)}
+"""Ends of the axes; best numbers are looked for where the axes of α and λ run."""
+EQUAL = 1e-6
+"""Test errors that differ by less than this share are the same."""
 KEPT = 24
 """Results kept for files and pictures."""
 kept: OrderedDict[Any, Any] = OrderedDict()
@@ -66,21 +71,25 @@ def attempt(function: Callable, *arguments: Any) -> tuple[Any, str]:
         return None, str(error)
 
 
+def speed(task: Task, net: DiagonalNetwork) -> tuple[dict[str, float], str]:
+    """The rate γ by its name, if training is exponential, and why no rate is known, if none is."""
+    rate, trouble = attempt(convergence_rate, task, net)
+    return {} if rate is None or not rate.exponential else {"gamma": float(rate.gamma)}, trouble
+
+
 def limits(setting: Setting, report: Report) -> dict[str, Any]:
     """Fixed point, rate and stages, each unless it has no formula: then the reason."""
     task, net = setting.task, setting.net
     point, no_point = attempt(fixed_point, task, net)
-    rate, no_rate = attempt(convergence_rate, task, net)
+    rate, no_rate = speed(task, net)
     stages, no_stages = attempt(phases, task, net)
-    found: dict[str, Any] = {"setting": setting, "edges": bins(setting), "stages": [], "troubles": []}
+    found: dict[str, Any] = {"setting": setting, "edges": bins(setting), "stages": [], "troubles": [], **rate}
     if point is not None:
         mass = np.diff(point.cdf(found["edges"]))
         numbers = {name: float(getattr(point, name)) for name in ("test_error", "train_error")}
         found |= {"case": str(point.case), "mass": mass, "zero": 0.0, **numbers}
         if point.case == "regularized":
             found["zero"] = float(point.mass_at_zero)
-    if rate is not None and rate.exponential:
-        found["gamma"] = float(rate.gamma)
     if stages is not None:
         found["stages"] = [tuple(stage) for stage in stages]
     found["troubles"] = list(dict.fromkeys(text for text in (no_point, no_rate, no_stages) if text))
@@ -102,7 +111,23 @@ def along(setting: Setting, axis: str, report: Report) -> dict[str, Any]:
 
 def scales(depth: int) -> np.ndarray:
     """Values of α along the trade-off; rates of deep networks with smaller ones are next to zero."""
-    return np.geomspace(1e-2 if depth == 2 else 0.1, 10.0, POINTS)
+    return np.geomspace(*(RANGES["alpha"] if depth == 2 else (0.1, 10.0)), POINTS)
+
+
+def best(setting: Setting, report: Report) -> dict[str, Any]:
+    """The best value of the decisive number, None if all are equally good, and its rate on the trade-off."""
+    task, net, name = setting.task, setting.net, setting.decisive
+    fixed_point(task, net)  # where there is no formula, this says so with the numbers of the setting
+    optimum = optimization.optimize(task, net, name, progress=report)
+    found = {"setting": setting, "name": name, "value": None, "test_error": float(optimum.value), "end": ""}
+    tried = np.asarray(optimum.scan_value)
+    if np.ptp(tried[np.isfinite(tried)]) <= EQUAL * found["test_error"]:
+        return found
+    found |= {"value": float(optimum.best[name]), "end": str(optimum.boundary[0])}
+    shown = scales(net.depth)
+    if name == "alpha" and shown[0] * (1 - EQUAL) <= found["value"] <= shown[-1] * (1 + EQUAL):
+        found |= speed(task, optimum.network())[0]
+    return found
 
 
 def solved(setting: Setting, preview: bool, report: Report) -> Any:

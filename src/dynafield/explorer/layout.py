@@ -12,6 +12,7 @@ from dynafield.explorer.presets import PRESETS
 from dynafield.explorer.scripts import as_command, as_python
 from dynafield.explorer.setting import AXES, Setting, View, plain
 from dynafield.explorer.words import message
+from dynafield.figures.style import SYMBOLS
 
 if TYPE_CHECKING:
     from dynafield.explorer.page import Page
@@ -73,13 +74,7 @@ class Widgets:
         self.network_widgets()
         self.link_widgets()
         self.words, self.state, self.rows = html("trouble"), html("status"), html("rows")
-        self.axis = pn.widgets.Select(
-            name="fixed points along",
-            options={title: name for name, title in AXES.items()},
-            css_classes=["axis"],
-            margin=(0, 5),
-            width=270,
-        )
+        self.end_widgets()
         self.time = pn.widgets.FloatSlider(
             name="time",
             start=0.0,
@@ -92,7 +87,6 @@ class Widgets:
             sizing_mode="stretch_width",
             margin=(0, 5),
         )
-        self.when(self.axis, page.change_axis)
         self.when(self.time, page.change_time)
         self.view = self.arrange(curves, limits, law)
 
@@ -146,6 +140,22 @@ class Widgets:
         self.add.on_click(lambda event: add(self.d.value, self.seeds.value))
         self.stop.on_click(lambda event: stop())
 
+    def end_widgets(self) -> None:
+        """What fixed points run over, and the search for the best."""
+        self.axis = pn.widgets.Select(
+            name="fixed points along",
+            options={title: name for name, title in AXES.items()},
+            css_classes=["axis"],
+            margin=(0, 5),
+            sizing_mode="stretch_width",
+            max_width=270,
+        )
+        self.find = pn.widgets.Button(name="best α", css_classes=["find"], margin=(0, 5), align="end")
+        self.best = html("best")
+        self.when(self.axis, self.page.change_axis)
+        find = self.page.tab.later(self.page.best.ask)
+        self.find.on_click(lambda event: find())
+
     def link_widgets(self) -> None:
         """Pins, link, Python, command and files."""
         self.keep = pn.widgets.Button(name="Pin this curve", css_classes=["keep"])
@@ -192,7 +202,8 @@ class Widgets:
         pair = pn.Row(
             pn.Column(
                 pn.pane.Bokeh(limits, css_classes=["plot-limits"], **pane),
-                self.axis,
+                pn.Row(self.axis, self.find, sizing_mode="stretch_width", margin=(0, 0, 5, 0)),
+                self.best,
                 sizing_mode="stretch_width",
             ),
             pn.Column(
@@ -228,6 +239,7 @@ class Widgets:
             self.spectrum.value = setting.spectrum or ""
             self.depth.end = max(self.depth.end, setting.depth)
             self.depth.value = setting.depth
+            self.find.name = f"best {SYMBOLS[setting.decisive]}"
             if texts["tol"] not in self.tol.options.values():
                 self.tol.options = {**self.tol.options, texts["tol"]: texts["tol"]}
             self.tol.value = texts["tol"]
@@ -270,6 +282,10 @@ class Widgets:
         self.stop.name = "Stop" if busy or not words else "Remove"
         self.share.value = round(100 * (share or 0.0))
         self.training.object = message(words, "quiet")
+
+    def show_best(self, text: str) -> None:
+        """The best value of a number, or that it is looked for, or why there is none."""
+        self.best.object = text
 
     def trouble(self, text: str) -> None:
         """A refusal, or a hint."""

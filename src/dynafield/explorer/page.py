@@ -10,6 +10,7 @@ import numpy as np
 import panel as pn
 
 from dynafield.errors import InputError
+from dynafield.explorer.best import Best
 from dynafield.explorer.desk import Desk, Wish
 from dynafield.explorer.layout import Widgets
 from dynafield.explorer.plots import PINS, CurvePlot, LawPlot, LimitPlot
@@ -51,6 +52,7 @@ class Page:
         self.curve: dict[str, Any] | None = None
         self.networks: dict[str, Any] | None = None
         self.plots = CurvePlot(), LimitPlot(), LawPlot()
+        self.best = Best(self)
         self.widgets = Widgets(self, *(plot.figure for plot in self.plots))
         self.first, self.trouble = View(), ""
         try:
@@ -73,6 +75,7 @@ class Page:
         self.tab.forget()
         self.pins = [Pin(setting) for setting in view.pins]
         self.curve = self.limits = self.networks = None
+        self.best.forget()
         for pin in self.pins:
             self.compute(pin, True)
             if pin.setting.d is not None:
@@ -106,6 +109,7 @@ class Page:
         old, self.setting = self.setting, new
         self.tab.forget("networks")
         self.networks = None
+        self.best.follow(old)
         moved = {key for key, text in new.texts().items() if old.texts().get(key) != text}
         still = {"t_max", "step", "tol"} | ({"alpha", "lam"} if self.axis == "tradeoff" else {self.axis})
         self.renew(line=bool(moved - still))
@@ -115,6 +119,7 @@ class Page:
         self.axis = axis
         self.ask_line()
         self.draw_limits()
+        self.best.draw()
         self.widgets.show_view(self.view)
 
     def change_time(self, at: float) -> None:

@@ -3,11 +3,11 @@
 from typing import Any
 
 import numpy as np
-from bokeh.models import ColumnDataSource, CustomJSTickFormatter, LabelSet, Range1d
+from bokeh.models import ColumnDataSource, CustomJSTickFormatter, HoverTool, LabelSet, Range1d
 from bokeh.plotting import figure
 
 from dynafield.explorer.setting import AXES, Setting
-from dynafield.figures.style import COLOURS, DEPTH, SHADES
+from dynafield.figures.style import COLOURS, DEPTH, SHADES, SYMBOLS
 
 __all__ = ["CurvePlot", "LawPlot", "LimitPlot"]
 
@@ -236,17 +236,24 @@ class CurvePlot:
 
 
 class LimitPlot:
-    """Test error where training ends, along an axis; the present point on it."""
+    """Test error where training ends, along an axis; the present point on it, and the best if known."""
 
     def __init__(self):
         fig = fresh(
             "Where training ends", "", "test error at the end", 320, x_axis_type="log", y_axis_type="log"
         )
-        self.line, self.point = empty("x", "y"), empty("x", "y")
+        self.line, self.point, self.best = empty("x", "y"), empty("x", "y"), empty("x", "y", "name", "words")
         fig.line("x", "y", source=self.line, color=TEST, line_width=2)
         fig.scatter("x", "y", source=self.line, color=TEST, size=4)
         mark(fig, self.point, "x", "y", 12, TRAIN, "present setting")
+        ring = fig.scatter(
+            "x", "y", source=self.best, size=22, fill_alpha=0, line_color=COLOURS[2], line_width=3,
+            legend_field="name",
+        )  # fmt: skip
+        fig.add_tools(HoverTool(renderers=[ring], tooltips="@words"))
         explain(fig, "top_left")
+        fig.legend.update(orientation="horizontal", margin=0, padding=0, border_line_alpha=0)
+        fig.add_layout(fig.legend[0], "above")  # where it covers no mark
         self.figure = fig
 
     def wait(self, words: str) -> None:
@@ -270,6 +277,15 @@ class LimitPlot:
         y = found.get("test_error")
         known = x is not None and x > 0 and y is not None
         self.point.data = {"x": [x], "y": [y]} if known else {"x": [], "y": []}
+
+    def show_best(self, axis: str, found: dict[str, Any] | None, words: str) -> None:
+        """The best value of a number, on its own axis or the trade-off; None if it is not known."""
+        self.best.data = {name: [] for name in self.best.data}
+        if found is not None:
+            x = {"tradeoff": found.get("gamma"), found["name"]: found["value"]}.get(axis)
+            if x is not None:
+                name = f"best {SYMBOLS[found['name']]}"
+                self.best.data = {"x": [x], "y": [found["test_error"]], "name": [name], "words": [words]}
 
 
 class LawPlot:

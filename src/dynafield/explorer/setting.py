@@ -119,6 +119,15 @@ class Setting:
         atoms = len(self.task.law.weight)
         return (self.depth, atoms, self.lam > 0, self.delta > 1, self.step is not None)
 
+    @property
+    def decisive(self) -> str:
+        """The number that decides where training ends: α without weight decay, λ with it."""
+        return "lam" if self.lam > 0 else "alpha"
+
+    def question(self) -> tuple[Any, ...]:
+        """What the best value of that number depends on."""
+        return (self.decisive, self.delta, self.sigma, self.prior, self.spectrum, self.depth)
+
     def label(self, than: "Setting | None" = None) -> str:
         """The numbers, or those that differ from another setting."""
         texts, other = self.alone.texts(), {} if than is None else than.alone.texts()

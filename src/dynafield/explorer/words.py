@@ -5,12 +5,29 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["message", "numbers"]
+from dynafield.figures.style import SYMBOLS
+
+__all__ = ["best", "message", "numbers"]
+
+BETTER = {
+    "": "best {0} = {1:.3g}",
+    "lower": "smaller {0} is better down to {1:.3g}",
+    "upper": "larger {0} is better up to {1:.3g}",
+}
+"""Where the best value of a number is: inside its range, or at an end."""
 
 
 def message(text: str, kind: str = "") -> str:
     """A line of text."""
     return f'<div class="message {kind}">{escape(text)}</div>' if text else ""
+
+
+def best(found: dict[str, Any]) -> str:
+    """The best value of a number at the end of training, and the test error there."""
+    symbol, error = SYMBOLS[found["name"]], f"test error {found['test_error']:.4g}"
+    if found["value"] is None:
+        return f"at the end every {symbol} is as good: {error}"
+    return f"{BETTER[found['end']].format(symbol, found['value'])}, {error}"
 
 
 def row(name: str, value: str, meaning: str = "") -> str:
