@@ -76,6 +76,21 @@ def test_slopes_of_a_lazy_network_are_those_of_its_closed_form():
             assert np.max(error) < 0.02 * size
 
 
+def test_slopes_with_much_data_are_those_of_infinite_data():
+    """δ = 1e5: the error is off by 1/δ, times a few."""
+    task, start = df.Task(1e5, 0.0, df.Bernoulli(0.1)), dict(alpha=0.3, lam=0.2)
+    found = df.solve(task, df.DiagonalNetwork(**start), 20.0, tol=1e-3).derivatives(*start)
+    for name, slope in found.items():
+        ends = [start | {name: start[name] + by} for by in (1e-4, -1e-4)]
+        up, down = (
+            df.infinite_data_curves(task.prior, df.DiagonalNetwork(**one), slope.t).test_error for one in ends
+        )
+        expected = (up - down) / 2e-4
+        size = np.max(np.abs(expected))
+        assert np.all(np.abs(slope.test_error - expected) < 3 * slope.test_error_se + 1e-4 * size), name
+        assert np.max(slope.test_error_se) < 0.02 * size
+
+
 def test_slopes_at_the_end_of_training_are_those_of_fixed_points():
     """Interpolation, δ = .5: at t = 400 the exponential approach is over."""
     net = df.DiagonalNetwork(0.6)

@@ -129,6 +129,16 @@ def test_infinite_data_is_a_scalar_equation():
     assert np.abs(curves.at(times).train_error - curves.at(times).test_error).max() < 1e-3 * unit
 
 
+@pytest.mark.parametrize("lam", [0.0, 0.2])
+def test_error_bars_hold_where_all_paths_are_alike(lam):
+    """δ = 1e6 without noise: the defect of a block vanished by chance, and errors were 16 bars."""
+    task, net = sparse_task(delta=1e6, sigma=0.0), df.DiagonalNetwork(0.05, lam)
+    curves = df.solve(task, net, 36.0, tol=1e-2)
+    exact = df.infinite_data_curves(task.prior, net, curves.t).test_error
+    assert np.all(np.abs(curves.test_error - exact)[1:] < 2 * curves.test_error_se[1:])
+    assert np.max(curves.test_error_se) < 1e-2 * curves.test_error[0]
+
+
 @pytest.mark.parametrize(
     ("delta", "alpha", "lam", "depth", "t_max"),
     [

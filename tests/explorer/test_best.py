@@ -56,11 +56,12 @@ def test_it_is_said_marked_and_the_dial_moves(page):
         assert page.marked() == x
 
 
-def test_a_dial_that_was_moved_meanwhile_or_is_there_stays(page):
+def test_a_dial_stays_that_was_moved_meanwhile_or_is_there_or_would_go_to_an_end(page):
     for alpha in (2.0, 0.591):
         page.setting = dataclasses.replace(ASKED, alpha=alpha)
         Best(page).take(FOUND | {"setting": page.setting if alpha < 1 else ASKED})
         assert page.marked() == [FOUND["gamma"]]
+    Best(page).take(FOUND | {"end": "lower"})
     assert page.moved == []
 
 

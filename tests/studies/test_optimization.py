@@ -42,6 +42,15 @@ def test_optima_of_many_tasks_and_their_boundary(tmp_path):
     assert found.plot().get_xlabel()
 
 
+def test_every_scale_is_as_good_with_more_data_than_dimensions():
+    """δ > 1, λ = 0: least squares, whatever α."""
+    found = df.optimize(df.Task(2.0, 0.3, df.Bernoulli(0.1)), NET)
+    assert found.boundary[0] == "any"
+    assert found.value == pytest.approx(0.09 * 2.0, rel=1e-6)
+    assert np.isinf(found.place_se[0])
+    assert "all are as good" in str(found)
+
+
 def test_the_best_weight_decay_at_the_end():
     found = df.optimize(NOISY, NET, "lam")
     lams = np.geomspace(0.1, 2.0, 400)

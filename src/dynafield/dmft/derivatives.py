@@ -2,7 +2,8 @@ r"""Derivatives of learning curves in the numbers behind them, with error bars [
 
 import dataclasses
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -10,10 +11,11 @@ from jaxtyping import Float
 from dynafield.dmft.ensemble import threads
 from dynafield.dmft.estimates import named_curves
 from dynafield.dmft.preparation import FEWEST, Order, Plan, Problem, member_bytes
-from dynafield.dmft.refine import Solution
+from dynafield.dmft.refine import Solution, with_replicas
 from dynafield.dmft.rules import StepTime
 from dynafield.dmft.tangents import MOST_AT_ONCE, Direction, curve_tangents, sampled_data
 from dynafield.errors import InputError
+from dynafield.numerics.dense import Dense
 from dynafield.problem.jumps import jump_of_training, measures_that_jump
 from dynafield.problem.model import MEASURES
 from dynafield.problem.trainers import Steps
@@ -25,8 +27,8 @@ __all__ = ["CurveDerivative", "Deriving", "derivable", "for_every_curve"]
 
 NETWORK = ("train_error", "test_error", "loss")
 """Curves of a network that have derivatives."""
-REPLICAS = 4
-"""Replicas that are differentiated, of two sizes each: the smaller ones tell the bias of a sample."""
+REPLICAS, FEWER = 4, 2
+"""Replicas that are differentiated; and smaller ones in halved blocks: they tell bias and errors in time."""
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -102,6 +104,13 @@ def refusal(order: Order) -> str | None:
     return jump and f"{jump}, and sampled derivatives miss jumps"
 
 
+class Sampling(NamedTuple):
+    """How curves are sampled in order to differentiate them, and in which blocks of time."""
+
+    plan: Plan
+    edges: Float[np.ndarray, " e"]
+
+
 @dataclasses.dataclass(frozen=True)
 class Deriving:
     """Differentiates curves that were solved: what was asked, and the replicas that answer it."""
@@ -139,32 +148,42 @@ class Deriving:
         joined = {part: np.concatenate(rows) for part, rows in slopes.items()}
         return {name: self.collected(joined, places[name]) for name in names}
 
-    @property
-    def plans(self) -> tuple[Plan, ...]:
-        """How derivatives are sampled: as the curves, and with half the points; both with half of those that
-        the solver has chosen. Steps with noise of their own need all points."""
-        plan, order = self.found.ensemble.plan, self.order
+    @cached_property
+    def samplings(self) -> tuple[Sampling, ...]:
+        """How derivatives are sampled: with half the points that the solver has chosen; and with half of
+        these, in halved blocks. Steps with noise of their own need all points."""
+        plan, order, edges = self.found.ensemble.plan, self.order, self.found.ensemble.edges
         if order.equations.random:
-            return (plan,)
-        plan = plan._replace(seeds=plan.seeds[:REPLICAS], epsilons=plan.epsilons[:REPLICAS])
+            return (Sampling(plan, edges),)
         points = plan.points if order.points is not None else plan.points // 2
-        return tuple(plan._replace(points=max(least, FEWEST)) for least in (points, points // 2))
+        halved = order.time.split(edges, np.full(len(edges) - 1, True))
+        return (
+            Sampling(with_replicas(plan, REPLICAS)._replace(points=max(points, FEWEST)), edges),
+            Sampling(with_replicas(plan, FEWER)._replace(points=max(points // 2, FEWEST)), halved),
+        )
 
     @property
     def parts(self) -> list[tuple[int, int, int]]:
-        """Plan, problem and replica of all that is done; both sizes begin, so that they are compiled side by
-        side."""
-        sizes, problems = range(len(self.plans)), range(len(self.order.problems))
-        replicas = range(len(self.plans[0].seeds))
-        rest = [(k, p, r) for p in problems for k in reversed(sizes) for r in replicas if (p, r) != (0, 0)]
-        return [(k, 0, 0) for k in sizes] + rest
+        """Sampling, problem and replica of all that is done; one of each sampling begins, so that they are
+        compiled side by side."""
+        every = [
+            (k, p, r)
+            for p in range(len(self.order.problems))
+            for k, one in reversed(list(enumerate(self.samplings)))
+            for r in range(len(one.plan.seeds))
+        ]
+        return sorted(every, key=lambda part: part[1:] != (0, 0))
 
     @property
     def at_once(self) -> int:
         """Derivatives that fit into memory together, in all threads."""
-        order, plan = self.order, self.plans[0]
-        one = member_bytes(order.equations, order.problems[0].model, plan, len(self.found.ensemble.edges))
-        return int(np.clip(order.memory / (one * threads(len(plan.seeds))) - 1, 1, MOST_AT_ONCE))
+        order = self.order
+        model = order.problems[0].model
+        one = max(
+            member_bytes(order.equations, model, plan, len(edges)) * threads(len(plan.seeds))
+            for plan, edges in self.samplings
+        )
+        return int(np.clip(order.memory / one - 1, 1, MOST_AT_ONCE))
 
     def directions(self, names: tuple[str, ...]) -> tuple[list[Direction], dict[str, Any]]:
         """All directions, and for each name the place of its own, or a slice of those of a schedule."""
@@ -183,14 +202,18 @@ class Deriving:
                 found.append(Direction(name))
         return found, places
 
-    def one(self, size: int, problem: int, replica: int, group: list) -> Float[np.ndarray, "k t m"]:
-        """Derivatives of the curves of one replica of a problem."""
-        order, ensemble = self.order, self.found.ensemble
-        mine, plan = order.problems[problem], self.plans[size]
+    def one(self, number: int, problem: int, replica: int, group: list) -> Float[np.ndarray, "k t m"]:
+        """Derivatives of the curves of one replica of a problem, at the times of the curves."""
+        order, asked = self.order, self.found.ensemble.edges
+        mine, (plan, edges) = order.problems[problem], self.samplings[number]
         equations = sampled_data(order.equations, mine)
         turns = (plan.turns[problem],) if plan.turns and equations is order.equations else ()
         plan = plan._replace(turns=turns)
-        return curve_tangents(equations, mine, plan, replica, ensemble.edges, group)[1]
+        slopes = curve_tangents(equations, mine, plan, replica, edges, group)[1]
+        if edges is asked:
+            return slopes
+        rule = Dense(order.time.nodes(edges), edges).weights(order.time.nodes(asked))
+        return np.einsum("ts,ksm->ktm", rule, slopes)
 
     def collected(self, slopes: dict[tuple[int, int, int], np.ndarray], place: Any) -> dict[str, Any]:
         """Means over replicas and error bars, of all problems."""
@@ -198,8 +221,8 @@ class Deriving:
         rows = []
         for p, problem in enumerate(order.problems):
             sizes = [
-                np.array([slopes[k, p, r][place] for r in range(len(plan.seeds))])
-                for k, plan in enumerate(self.plans)
+                np.array([slopes[k, p, r][place] for r in range(len(one.plan.seeds))])
+                for k, one in enumerate(self.samplings)
             ]
             rows.append(self.estimated(p, problem, sizes))
         return {
@@ -210,8 +233,9 @@ class Deriving:
     def estimated(self, number: int, problem: Problem, slopes: list[np.ndarray]) -> dict[str, np.ndarray]:
         """Derivatives of the curves of one problem, and their error bars.
 
-        Replicas scatter, and samples of half the points have twice their bias; what else is in the error bar
-        of a curve is taken to be as large a share of its derivative.
+        Replicas scatter; samples of half the points have twice their bias, and next to no error in time where
+        blocks are halved. What else is in the error bar of a curve is taken to be as large a share of its
+        derivative.
         """
         found, estimate = {}, self.found.estimates[number]
         names = NETWORK if self.network else MEASURES
@@ -223,7 +247,7 @@ class Deriving:
             means = [np.mean(one[name], axis=0) for one in sizes]
             value, count = means[0], len(sizes[0][name])
             scatter = np.std(sizes[0][name], axis=0, ddof=1) / np.sqrt(count)
-            gap = means[-1] - value  # the bias itself, and some scatter
+            gap = means[-1] - value  # bias, error in time, and some scatter
             parts = estimate.parts[name]._replace(scatter=0.0, bias=0.0)
             share = parts.whole / np.max(np.abs(estimate.value[name]))
             rest = share * np.max(np.abs(value), axis=-1, keepdims=True)

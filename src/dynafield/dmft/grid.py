@@ -47,6 +47,9 @@ MANY, MOST = 20, 40
 """After so many sweeps blocks do not grow; with more than so many a shorter one is tried."""
 SINGLE, MOST_SINGLE = 16, 512
 """Steps taken one by one before a block is tried again; and where it is refused again, at most."""
+CHANCE = 0.1
+"""Weight of the defect of one order less: it counts where it is more than ten times larger, which it is
+in no problem with some noise, only where paths are alike."""
 LASTING = 0.9
 """A defect of which a shorter block keeps this share is no error in time, if it is as small as what is
 dropped: a direction that had been dropped before has become large enough at the start of the block to be
@@ -71,13 +74,20 @@ def defects(
     """Errors that the defects of blocks stand for: in units of the scale squared, and relative.
 
     A row of F is a path-space vector: its norm is a root mean square over paths, so that the
-    defect of the rows is that of single paths, which may be rough where averages are smooth.
+    defect of the rows is that of single paths, which may be rough where averages are smooth. Where all
+    paths are alike it may vanish by chance; that of one order less will not be small at the same place.
     """
     s = places.shape[1]
     missed = np.linalg.norm(np.einsum("bi,bik->bk", extrapolated(places), nodes) - starts, axis=1)
+    places, first, rest = places[:, 1:] - places[:, :1], nodes[:, 0], nodes[:, 1:]
+    lower = np.linalg.norm(np.einsum("bi,bik->bk", extrapolated(places), rest) - first, axis=1)
     size = np.min(np.linalg.norm(nodes, axis=2), axis=1) + 1e-12 * scale
-    power = (s + 1) / s
-    return time.per_defect * (missed / scale) ** power, time.per_defect * (missed / size) ** power
+
+    def error(unit: Any) -> np.ndarray:
+        found = np.maximum((missed / unit) ** ((s + 1) / s), CHANCE * (lower / unit) ** ((s + 1) / (s - 1)))
+        return time.per_defect * found
+
+    return error(scale), error(size)
 
 
 def excess(

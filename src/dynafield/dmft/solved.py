@@ -57,9 +57,9 @@ class SolvedRecord(TimedRecord):
         """Derivatives of the curves in `delta`, `sigma`, a number of the model, or the `step` of training
         [eq:tangents].
 
-        Standard errors are those of replicas, each differentiated with its own random points, joined with the
-        shares that other errors have in the curves. What sampling cannot resolve has a large one. For several
-        numbers `derivatives` is cheaper.
+        Standard errors are those of replicas, each differentiated with its own random points, joined with
+        what smaller samples in halved blocks of time differ by. What sampling cannot resolve has a large one.
+        For several numbers `derivatives` is cheaper.
         """
         return self.derivatives(name, progress=progress)[name]
 

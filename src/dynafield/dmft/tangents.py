@@ -115,18 +115,19 @@ def pushed(function: Any, given: Any, tangents: Any) -> tuple[Any, Any]:
 @partial(lightly_compiled, static=0)
 def advance_tangents(
     course: Course, given: tuple[Member, State, Cut], tangents: Any, pages: Float[Any, "b s m"], last: Any
-) -> tuple[tuple[State, Any], Any]:
-    """One member through the blocks of a stretch: states and curves, with their derivatives."""
+) -> tuple[tuple[Any, State, Any], Any]:
+    """One member through the blocks of a stretch: whether it lacked room for directions, its state and
+    curves, and derivatives of these."""
 
     def march(given):
         member, state, cut = given
 
         def turn_page(carry):
-            k, state, pages = carry
+            k, crowded, state, pages = carry
             state, nodes = one_block(course, member, state, jax.tree.map(lambda x: x[k], cut))
-            return k + 1, state, put(k, pages, nodes.curves)
+            return k + 1, crowded | nodes.crowded, state, put(k, pages, nodes.curves)
 
-        first = (jnp.zeros((), int), state, pages)
+        first = (jnp.zeros((), int), jnp.zeros((), bool), state, pages)
         return jax.lax.while_loop(lambda carry: carry[0] < last, turn_page, first)[1:]
 
     return pushed(march, given, tangents)
@@ -176,9 +177,12 @@ def curve_tangents(
         cut, cut_tangents = cut_of(setting), differences(cut_of, setting, directions)
         last = stretch.before + stretch.last - stretch.first
         blank = np.zeros((size, stretch.kind.stages, columns))
-        (state, curves), (state_tangents, moved) = advance_tangents(
+        (crowded, state, curves), (_, state_tangents, moved) = advance_tangents(
             course, (*now, cut), (*tangents, cut_tangents), blank, np.asarray(last)
         )
+        if crowded:
+            wider = plan._replace(room=room(2 * plan.room))
+            return curve_tangents(equations, problem, wider, replica, edges, directions)
         now, tangents = (now[0], state), (tangents[0], state_tangents)
         for found, part in ((values, np.asarray(curves)[None]), (slopes, np.asarray(moved))):
             if number == 0:

@@ -31,7 +31,7 @@ class Best:
         page.widgets.show_best(message(words, "busy"))
 
     def take(self, found: dict[str, Any]) -> None:
-        """It has come; the dial moves there unless it has been moved meanwhile."""
+        """It has come; the dial moves there if it is inside its range, unless it has been moved meanwhile."""
         page, name, value = self.page, found["name"], found["value"]
         asked = found["setting"]
         if asked.question() != page.setting.question():
@@ -40,7 +40,7 @@ class Best:
         self.draw()
         page.widgets.show_best(message(best(found), "done"))
         present, text = getattr(page.setting, name), "" if value is None else f"{value:.3g}"
-        if text and getattr(asked, name) == present != float(text):
+        if text and not found["end"] and getattr(asked, name) == present != float(text):
             page.change(name, text)
 
     def fail(self, text: str) -> None:

@@ -36,7 +36,7 @@ POINTS = 32
 RANGES = {**optimization.RANGES, "delta": (0.1, 10.0), "sigma": (1e-2, 2.0)}
 """Ends of the axes; best numbers are looked for where the axes of α and λ run."""
 EQUAL = 1e-6
-"""Test errors that differ by less than this share are the same."""
+"""Places on an axis that differ by less than this share are the same."""
 KEPT = 24
 """Results kept for files and pictures."""
 kept: OrderedDict[Any, Any] = OrderedDict()
@@ -120,8 +120,7 @@ def best(setting: Setting, report: Report) -> dict[str, Any]:
     fixed_point(task, net)  # where there is no formula, this says so with the numbers of the setting
     optimum = optimization.optimize(task, net, name, progress=report)
     found = {"setting": setting, "name": name, "value": None, "test_error": float(optimum.value), "end": ""}
-    tried = np.asarray(optimum.scan_value)
-    if np.ptp(tried[np.isfinite(tried)]) <= EQUAL * found["test_error"]:
+    if optimum.boundary[0] == "any":
         return found
     found |= {"value": float(optimum.best[name]), "end": str(optimum.boundary[0])}
     shown = scales(net.depth)

@@ -28,7 +28,7 @@ class Optimum(Record):
     objective: str = "end"
     place: Any = quantity("best numbers", over=("number",))
     place_se: Any = quantity("estimated errors of their logarithms", over=("number",))
-    boundary: Any = quantity("end of the range at which a number lies, if it does", over=("number",))
+    boundary: Any = quantity("end of the range at which a number lies, or any, if either", over=("number",))
     value: Any = quantity("objective there")
     value_se: Any = quantity("its estimated error")
     stop: Any = quantity("best stopping time", optional=True)
@@ -63,8 +63,9 @@ class Optimum(Record):
             meaning = "best stopping time"
             if name in self.over:
                 k = int(np.flatnonzero(names == name)[0])
-                at = f", at its {ends[k]} end" if not self.shape and ends[k] else ""
-                meaning = f"best number, known to {100 * np.max(errors[..., k]):.2g} %{at}"
+                meaning = f"best number, known to {100 * np.max(errors[..., k]):.2g} %"
+                if not self.shape and ends[k]:
+                    meaning = "all are as good" if ends[k] == "any" else f"best number, at its {ends[k]} end"
             more.append((name, show(value, 6), meaning))
         return [*told[:2], ("objective", self.objective, "that is least"), *more, *told[2:]]
 

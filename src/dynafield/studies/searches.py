@@ -27,6 +27,8 @@ NEARBY = 8
 """Places of the second scan on both sides of the best, through which a polynomial is laid."""
 EDGE = 1e-6
 """So near an end of its range, in the logarithm, a number is at that end."""
+EQUAL = 1e-7
+"""Where closed results differ by less than this share, all places are as good."""
 APART = 0.05
 """Distance, in the logarithm, of the points whose derivatives make a curvature."""
 
@@ -64,9 +66,10 @@ class Result(NamedTuple):
 
     @property
     def errors(self) -> Float[np.ndarray, " k"]:
-        """Errors of the best place: those of slopes through the curvature; zero at an end of a range."""
+        """Errors of the best place: those of slopes through the curvature; zero at an end of a range, infinite
+        where all places are as good."""
         inside = [k for k, end in enumerate(self.ends) if not end]
-        found = np.zeros(len(self.point))
+        found = np.where(np.array(self.ends) == "any", np.inf, 0.0)
         bend = self.curvature[np.ix_(inside, inside)]
         if not np.all(np.isfinite(bend)):
             found[inside] = np.nan
@@ -95,6 +98,11 @@ def searched(search: Search) -> Result:
     if not np.any(np.isfinite(values)):
         raise SolveError("the objective has no finite value in these ranges: take others, or a larger t_max")
     first = points[int(np.argmin(np.where(np.isfinite(values), values, np.inf)))]
+    least, most = np.nanmin(values), np.max(values, where=np.isfinite(values), initial=-np.inf)
+    if search.see is None and most - least <= EQUAL * abs(least):
+        middle, none = 0.5 * (search.low + search.high), np.zeros(len(search.low))
+        seen, flat = Seen(float(least), EQUAL * abs(least), none, none), np.zeros((len(none),) * 2)
+        return Result(middle, seen, flat, ["any"] * len(none), points, values, middle[None], values[:1])
     if search.see is None:
         point, seen, curvature = zoomed(search, first, points)
         path, path_value = point[None], np.array([seen.value])
