@@ -1,4 +1,4 @@
-"""All tables, written to docs/benchmarks.md: `python -m benchmarks.run [engine | curves | steps | flows | finite | fixed_points | spectra | own_data | sweeps | explorer]`."""
+"""All tables, written to docs/benchmarks.md: `python -m benchmarks.run [engine | derivatives | curves | steps | flows | finite | fixed_points | spectra | own_data | sweeps | explorer]`."""
 
 import os
 import platform
@@ -13,6 +13,7 @@ SECTIONS = (
     "fixed_points",
     "spectra",
     "engine",
+    "derivatives",
     "curves",
     "steps",
     "flows",

@@ -216,6 +216,45 @@ def small_decay():
     return figure
 
 
+def best_scales():
+    """The best α over (δ, σ) for sparse and for less sparse targets; and networks at three places."""
+    figure, panels = plt.subplots(1, 3, figsize=(14.5, 3.9), layout="constrained")
+    delta, sigma = np.linspace(0.1, 0.96, 18)[:, None], np.linspace(0.0, 0.6, 16)[None]
+    for ax, share in zip(panels, (0.1, 0.35), strict=False):
+        task = df.Task(delta, sigma, df.Bernoulli(share))
+        df.optimize(task, df.DiagonalNetwork(1.0), progress=False).plot(ax)
+        ax.set_title(f"best α without decay, targets Bernoulli({share:g})", fontsize=9)
+    ax, d, runs = panels[2], 1000, 10
+    places = ((0.1, 0.6, 0.05, "o"), (0.1, 0.5, 0.3, "s"), (0.35, 0.5, 0.3, "^"))
+    for (share, delta, sigma, mark), colour in zip(places, COLOURS, strict=False):
+        task = df.Task(delta, sigma, df.Bernoulli(share))
+        fine, few = np.geomspace(0.01, 10, 80), np.geomspace(0.02, 8, 9)
+        unit = float(df.optimize(task, df.DiagonalNetwork(1.0)).value)
+        label = f"Bernoulli({share:g}), δ = {delta:g}, σ = {sigma:g}"
+        ax.plot(
+            fine, df.fixed_point(task, df.DiagonalNetwork(fine)).test_error / unit, color=colour, label=label
+        )
+        errors = []
+        for run in range(runs):
+            X, y, w_star = df.training_data(task, d, run=run)[:3]
+            found = df.minimizer(X, y, df.DiagonalNetwork(few)).w
+            errors.append(np.sum((found - w_star) ** 2, axis=1) / d + sigma**2)
+        bars = np.std(errors, axis=0, ddof=1) / np.sqrt(runs)
+        ax.errorbar(few, np.mean(errors, axis=0) / unit, bars / unit, fmt=mark, color=colour, markersize=4)
+        panels[0 if share < 0.3 else 1].plot([sigma], [delta], mark, color="red", markeredgecolor="white")
+    ax.set(
+        xscale="log",
+        xlabel="initial scale α",
+        ylabel="test error at the end, over its least value",
+        ylim=(0.97, 1.5),
+    )
+    ax.set_title(f"at the red marks: theory, and {runs} networks of d = {d}", fontsize=9)
+    ax.grid(alpha=0.25, linewidth=0.6)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False, fontsize=8)
+    return figure
+
+
 def from_the_paper(name):
     """A figure of the paper, from the data that `dynafield reproduce --full` leaves in results-full/."""
     drawing = PAPER[name]
@@ -236,6 +275,7 @@ PICTURES = {
     "regimes.png": plane,
     "own_data.png": own_data,
     "small_decay.png": small_decay,
+    "best_scales.png": best_scales,
     **{name: partial(from_the_paper, name) for name in PAPER if (HERE / name).is_file()},
 }
 

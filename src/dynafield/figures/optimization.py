@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.colors import ListedColormap, LogNorm
 
 from dynafield.figures.style import COLOURS, LABELS, SYMBOLS, axes, finish
 from dynafield.records.axes import parameter_axes
@@ -20,12 +21,22 @@ WORDS = {
     "reach": "time to reach the error",
 }
 """Objectives in words."""
+FEW = 4
+"""More tasks than this along each of two axes are a map, not lines."""
+ENDS = {
+    "lower": ("best at its lower end", "0.85"),
+    "upper": ("best at its upper end", "0.6"),
+    "any": ("all are as good", "white"),
+}
+"""Where there is no best number inside its range: words and colour."""
 
 
 def draw_optimum(optimum: "Optimum", ax: Any = None) -> Any:
     """The objective over what was varied, and its best place; of several tasks, best numbers over an axis."""
     ax = axes(ax)
     words = WORDS.get(optimum.objective, optimum.objective)
+    if len(optimum.shape) == 2 and min(optimum.shape) > FEW and len(optimum.over) == 1:
+        return best_map(optimum, ax)
     if optimum.shape:
         return best_along(optimum, ax)
     name = optimum.over[0]
@@ -49,6 +60,35 @@ def draw_optimum(optimum: "Optimum", ax: Any = None) -> Any:
     ax.set_title(f"{optimum.task.prior}{optimum.task.inputs}", fontsize=9)
     second = optimum.over[1] if len(optimum.over) > 1 else None
     return finish(ax, symbol, words if second is None else SYMBOLS.get(second, second))
+
+
+def best_map(optimum: "Optimum", ax: Any) -> Any:
+    """The best number over two axes, with grey where it lies at an end of its range."""
+    given = parameters(optimum.task, optimum.net)
+    known, names = {n: np.broadcast_to(x, optimum.shape) for n, x in given.items()}, parameter_axes(given)
+    second, first = (
+        known.get(name, grid) for name, grid in zip(names, np.indices(optimum.shape), strict=True)
+    )
+    place, ends = np.asarray(optimum.place)[..., 0], np.asarray(optimum.boundary)[..., 0]
+    symbol = SYMBOLS.get(optimum.over[0], optimum.over[0])
+    inside = np.where(ends == "", place, np.nan)
+    shades_of = LogNorm(np.nanmin(optimum.scan), np.nanmax(optimum.scan))
+    if np.any(ends == ""):
+        shades = ax.pcolormesh(first, second, inside, norm=shades_of, cmap="viridis", shading="nearest")
+        ax.figure.colorbar(shades, ax=ax, label=f"best {symbol}")
+    for end, (words, colour) in ENDS.items():
+        if np.any(ends == end):
+            there = np.where(ends == end, 1.0, np.nan)
+            ax.pcolormesh(first, second, there, cmap=ListedColormap([colour]), shading="nearest")
+            ax.plot([], [], "s", color=colour, markeredgecolor="0.5", label=f"{symbol}: {words}")
+    for axis, values in (("x", first), ("y", second)):
+        if np.min(values) > 0 and np.max(values) > 10 * np.min(values):
+            ax.set(**{f"{axis}scale": "log"})
+    ax.set_title(f"best {symbol}: {WORDS.get(optimum.objective, optimum.objective)}", fontsize=9)
+    finish(ax, LABELS.get(names[1], names[1]), LABELS.get(names[0], names[0]))
+    if ax.get_legend() is not None:
+        ax.legend(fontsize="small", framealpha=0.9)
+    return ax
 
 
 def best_along(optimum: "Optimum", ax: Any) -> Any:

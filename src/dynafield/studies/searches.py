@@ -66,7 +66,7 @@ class Result(NamedTuple):
 
     @property
     def errors(self) -> Float[np.ndarray, " k"]:
-        """Errors of the best place: those of slopes through the curvature; zero at an end of a range, infinite
+        """Errors of the best place: those of slopes through the curvature. Zero at an end, infinite
         where all places are as good."""
         inside = [k for k, end in enumerate(self.ends) if not end]
         found = np.where(np.array(self.ends) == "any", np.inf, 0.0)
