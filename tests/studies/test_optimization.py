@@ -60,6 +60,21 @@ def test_every_scale_is_as_good_with_more_data_than_dimensions():
     assert "all are as good" in str(found)
 
 
+def test_tasks_over_two_axes_are_drawn_as_a_map():
+    delta, sigma = np.linspace(0.3, 0.9, 5)[:, None], np.linspace(0.0, 0.4, 6)[None]
+    found = df.optimize(df.Task(delta, sigma, df.Bernoulli(0.1)), NET, "lam")
+    ax = found.plot()
+    assert (ax.get_xlabel(), ax.get_ylabel()) == (
+        "label noise $\\sigma$",
+        "samples per dimension $\\delta = n/d$",
+    )
+    drawn = np.concatenate([mesh.get_array().compressed() for mesh in ax.collections])
+    assert np.sort(drawn[drawn != 1.0]) == pytest.approx(
+        np.sort(found.best["lam"][found.boundary[..., 0] == ""])
+    )
+    assert len(drawn) == 30
+
+
 def test_the_best_weight_decay_at_the_end():
     found = df.optimize(NOISY, NET, "lam")
     lams = np.geomspace(0.1, 2.0, 400)

@@ -62,13 +62,17 @@ def draw_optimum(optimum: "Optimum", ax: Any = None) -> Any:
     return finish(ax, symbol, words if second is None else SYMBOLS.get(second, second))
 
 
+def along_axes(optimum: "Optimum") -> tuple[dict[str, np.ndarray], list[str]]:
+    """Numbers of the tasks by name, one for each task, and the names of their axes."""
+    given = parameters(optimum.task, optimum.net)
+    return {n: np.broadcast_to(x, optimum.shape) for n, x in given.items()}, list(parameter_axes(given))
+
+
 def best_map(optimum: "Optimum", ax: Any) -> Any:
     """The best number over two axes, with grey where it lies at an end of its range."""
-    given = parameters(optimum.task, optimum.net)
-    known, names = {n: np.broadcast_to(x, optimum.shape) for n, x in given.items()}, parameter_axes(given)
-    second, first = (
-        known.get(name, grid) for name, grid in zip(names, np.indices(optimum.shape), strict=True)
-    )
+    known, names = along_axes(optimum)
+    grids = dict(zip(names, np.indices(optimum.shape), strict=True)) | known
+    second, first = (np.asarray(grids[name], float) for name in names)
     place, ends = np.asarray(optimum.place)[..., 0], np.asarray(optimum.boundary)[..., 0]
     symbol = SYMBOLS.get(optimum.over[0], optimum.over[0])
     inside = np.where(ends == "", place, np.nan)
@@ -93,8 +97,7 @@ def best_map(optimum: "Optimum", ax: Any) -> Any:
 
 def best_along(optimum: "Optimum", ax: Any) -> Any:
     """Best numbers of tasks along their last axis; filled where they are inside their range."""
-    given = parameters(optimum.task, optimum.net)
-    known, names = {n: np.broadcast_to(x, optimum.shape) for n, x in given.items()}, parameter_axes(given)
+    known, names = along_axes(optimum)
     place, ends = np.asarray(optimum.place), np.asarray(optimum.boundary)
     rows = list(np.ndindex(optimum.shape[:-1]))
     for row, colour in zip(rows, np.resize(COLOURS, len(rows)), strict=True):
