@@ -142,7 +142,7 @@ def test_plain_descent_of_optax_is_ours(tmp_path):
     ours = df.solve(SPARSE, net, 1.0, trainer=df.GradientDescent(0.1, 0.9, nesterov=True), **options)
     theirs = df.solve(SPARSE, net, 1.0, trainer=df.Optax(tx, step=0.1), **options)
     assert theirs.test_error == pytest.approx(ours.test_error, rel=1e-9)
-    with pytest.raises(df.InputError, match="R_w is a mean of derivatives, which miss jumps, and optimizers"):
+    with pytest.raises(df.InputError, match="R_w is a mean of derivatives, which miss jumps: optimizers"):
         theirs.R_w  # noqa: B018
     again = df.load(theirs.save(tmp_path / "optax.nc"))
     assert again.R_w is None

@@ -334,13 +334,13 @@ def test_whole_report(whole):
         "DMFT equations", "Lazy collapse", "Grokking time", "Descent time", "Fixed point, case (i)",
         "Fixed point, case (ii)", "Fixed point, case (iii)", "Law of coordinates", "Train-test gap",
         "Convergence rate", "Monotonicity", "Small λ", "Law of whole paths", "Universality", "Real data",
-        "Rich phase",
+        "Rich phase", "Generalization", "Trade-off",
     }  # fmt: skip
     assert {claim["topic"] for claim in claims} == topics
     for claim in claims:
         assert claim["holds"] == (claim["source"] != PRINTED), claim
     page = (whole / "report.html").read_text()
-    assert page.count("<figure id=") == 22
+    assert page.count("<figure id=") == 23
     for drawing in (*FIGURES, *BEYOND):
         assert (whole / f"{drawing.name}.pdf").stat().st_size > 5000
         assert f'<figure id="{drawing.name}">' in page
@@ -352,6 +352,7 @@ PANELS = {
     "small-init": 2, "small-init-descent": 2, "fixed-point-regularized": 2, "fixed-point-ridgeless": 2,
     "fixed-point-interpolating": 2, "rates-detail": 2, "rates-theory": 1, "universality": 2,
     "gene-histogram": 1, "paths": 1, "small-decay": 2,
+    "generalization": 2,
 }  # fmt: skip
 
 
@@ -377,7 +378,7 @@ FAILS = [
     ("dynamics", "train_error_theory", 1.2, {"`dynamics`: finite"}),
     ("dynamics", "alpha", 2.0, {"the training error"}),
     ("large-init", "lazy_at", 1.1, {"for large α both", "and networks follow"}),
-    ("large-init", "half_way", np.array([1.0, 1.0, 1.2]), {"it is half-way at", "networks grok when"}),
+    ("large-init", "half_way", np.array([1.0, 1.0, 1.2]), {"the step comes at", "networks grok when"}),
     ("small-init", "t", np.array([1.0, 1.0, 1.2])[:, None], {"for small α training"}),
     ("small-init", "train_error", np.linspace(1, 0.1, 120), {"`small-init`: finite", "and networks take"}),
     ("identities", "lazy_form", 1.05, {"C_w(t, 0) = ρ² ∫"}),
@@ -386,9 +387,25 @@ FAILS = [
     ("fixed-point-regularized", "test_error_expected", 1.5, {"λ > 0: training"}),
     ("fixed-point-regularized", "chi_w", 1.2, {"case (i): test error"}),
     ("fixed-point-regularized", "mass_at_zero", 0.8, {"case (i): the"}),
-    ("fixed-points", "noise_fitted", 0.8, {"χ_f = 1: that"}),
+    ("identities", "noise_fitted", 0.97, {"χ_f = 1: that"}),
+    (
+        "generalization",
+        "test_error",
+        np.array([1.1, 1, 1, 1])[:, None],
+        {"smaller α generalizes better for", "with more noise", "better solutions are"},
+    ),
+    (
+        "generalization",
+        "local_rate",
+        np.array([4, 1, 1, 1])[:, None],
+        {"better solutions", "the trade-off has"},
+    ),
+    ("rate-limits", "large_ratio", 1.02, {"γ → α²(1"}),
+    ("rate-limits", "dense_gamma", 1.02, {"γ → 0 as α → 0, but"}),
+    ("rate-limits", "dense_local_rate", np.array([1, 1, 1, 1.02])[:, None], {"on finite data of that"}),
     ("fixed-points", "minimizer_test_error", 1.2, {"λ = 0, δ < 1:"}),
     ("fixed-points", "weights", 1.3, {"training ends at the interp", "case (iii): coordinates"}),
+    ("rates", "train_error_theory", np.exp(-0.05 * np.linspace(0, 8, 121)), {"the loss of the infinite"}),
     ("rates", "gamma", 1.25, {"δ = 0.5: the slowest", "δ = 2: the slowest", "the loss of the infinite"}),
     ("rates", "late_loss", 1.5, {"loss = exp(-2γt + o(t)"}),
     ("rates-theory", "dgamma_dalpha", 1.02, {"dγ/dα with the law"}),
@@ -399,7 +416,7 @@ FAILS = [
     ("universality", "curve_train_error", 1.3, {"and follow the same"}),
     ("fixed-points", "real_test_error", 1.3, {"gene expression ends"}),
     ("rates-real", "local_rate", 0.8, {"gene expression converges", "its rates are those"}),
-    ("rates-real", "eigenvalues", 1.2, {"with more features than"}),
+    ("rates-real", "eigenvalues", 1.2, {"how far: with more"}),
     ("rates-real", "train_error", 1e7, {"columns normalized over"}),
 ]
 """Experiment, variable and factor, and the beginnings of the statements that no longer hold."""

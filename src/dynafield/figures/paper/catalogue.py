@@ -120,6 +120,12 @@ BEYOND = (
         "together with their targets, and as many draws of the law of the infinite one; squares: between "
         "two such draws, the least that can be expected. α = {alpha:g}, λ = 0, δ = {delta:g}, {prior}, σ "
         "= {sigma:g}; means of {runs}, bars two standard errors."),
+    Drawing("generalization", ("generalization",), ends.draw_generalization,
+        "Test error where training ends, in units of its least value over α, against α (left) and against "
+        "the rate of convergence (right), for σ = 0.1 and 0.3. With little noise smaller α is better and "
+        "slower; with more there is a best α, and smaller ones are slower and worse. Lines: theory; points: "
+        "{runs} networks of d = {d} at the end of training, at the mean rate of their own spectra, bars two "
+        "standard errors. λ = 0, δ = {delta:g}, {prior}."),
     Drawing("small-decay", ("small-decay",), stages.draw_small_decay,
         "Little weight decay is like none until t ~ 1/λ. Left: test errors, α = {alpha:g}; right: their "
         "distance "

@@ -22,6 +22,7 @@ from dynafield.figures.style import COLOURS, finish
 __all__ = [
     "draw_fixed_points",
     "draw_gene_histogram",
+    "draw_generalization",
     "draw_interpolating",
     "draw_over_delta",
     "draw_paths",
@@ -203,6 +204,27 @@ def draw_rates_theory(data: xr.Dataset) -> Any:
         ax.plot(data["alpha"], data["large_alpha"][k], label=label, **(FORM | {"color": COLOURS[k]}))
     ax.set(xscale="log", yscale="log", ylim=(0.5 * float(np.min(data["gamma"])), None))
     finish(ax, "alpha", "gamma")
+    return figure
+
+
+def draw_generalization(data: xr.Dataset) -> Any:
+    """Test error at the end over α, and against γ, for little and for more label noise."""
+    figure, (left, right) = panels(2)
+    for k, sigma in enumerate(data["sigma"].values):
+        here, style = data.isel(sigma=k), MARK | {"color": COLOURS[k], "marker": "o"}
+        unit = float(here["test_error_theory"].min())
+        mean, error = mean_and_error(here["test_error"].values / unit, -1)
+        curve, rate = here["test_error_theory"] / unit, np.mean(here["local_rate"].values, axis=-1)
+        label = rf"$\sigma = {sigma:g}$"
+        left.plot(data["fine_alpha"], curve, color=COLOURS[k], label=label, **DMFT)
+        left.errorbar(data["alpha"], mean, yerr=error, **style)
+        right.plot(here["gamma_theory"], curve, color=COLOURS[k], label=label, **DMFT)
+        right.errorbar(rate, mean, yerr=error, **style)
+    for ax, name in ((left, "alpha"), (right, "gamma")):
+        ax.set(xscale="log")
+        finish(ax, name, "test error at the end, over its least")
+    left.set_title("what is reached", fontsize="medium")
+    right.set_title("against how fast", fontsize="medium")
     return figure
 
 

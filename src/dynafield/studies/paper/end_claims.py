@@ -41,11 +41,6 @@ def ends(
         made.append(
             in_bound("Fixed point, case (iii)", PAPER, words + "and minimizers)", pairs, over, figure)
         )
-        settled_noise = points["noise_fitted"].values[settled]
-        for source, value in ((PRINTED, 0.0), (CORRECTED, 1.0)):
-            words = f"χ_f = {value:g}: that share of the label noise is fitted"
-            pairs = [(settled_noise[-1], value)]
-            made.append(in_bound("Fixed point, case (iii)", source, words, pairs, "ξ·f/(nσ²)", figure))
     return made
 
 

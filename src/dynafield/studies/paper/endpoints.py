@@ -40,14 +40,11 @@ def interpolated(setting: Setting, inputs: Any, d: int) -> xr.Dataset:
     shown = int(np.argmin(np.abs(np.log(alpha / SHOWN["interpolating"]))))
     problem = (TASK, DiagonalNetwork(alpha))
     runs = train(setting, problem, END, d, scale.seeds, inputs)
-    ends, rates, fitted = [], [], []
-    trained = np.asarray(runs.w)
+    ends, rates = [], []
     for run in range(scale.seeds):
         drawn, w = minimal(setting, problem, d, run, inputs)
         ends.append(w)
         rates.append(local_rates(drawn.X, w, alpha))
-        noise = drawn.y - drawn.X @ drawn.w_star
-        fitted.append((trained[:, run] - drawn.w_star) @ drawn.X.T @ noise / (len(noise) * SIGMA**2))
     w = np.stack(ends, axis=1)
     data = xr.Dataset(coords={"alpha": alpha, "shown_alpha": alpha[shown]})
     axes = ("alpha", "run")
@@ -57,13 +54,10 @@ def interpolated(setting: Setting, inputs: Any, d: int) -> xr.Dataset:
     data["weights"] = (("run", "feature"), runs.w[shown])
     data["minimizer_weights"] = (("run", "feature"), w[shown])
     data["local_rate"] = (axes, np.transpose(rates))
-    data["noise_fitted"] = (axes, np.transpose(fitted))
-    meanings = {
-        "local_rate": "λ_min(XKXᵀ)/δ at the minimizer",
-        "noise_fitted": "ξ·f/(nσ²) of networks at t = 1000",
-    }
     given = {name: MEANINGS[name] for name in MEANINGS if name in data}
-    return labelled(data, given | meanings).assign_attrs(n=runs.n, d=d, runs=scale.seeds)
+    return labelled(data, given | {"local_rate": "λ_min(XKXᵀ)/δ at the minimizer"}).assign_attrs(
+        n=runs.n, d=d, runs=scale.seeds
+    )
 
 
 def fixed_points(setting: Setting) -> xr.Dataset:

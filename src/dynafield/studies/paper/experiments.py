@@ -11,7 +11,7 @@ import xarray as xr
 from dynafield.errors import FileError, InputError
 from dynafield.numerics.processes import in_processes
 from dynafield.records import files
-from dynafield.studies.paper import endpoints, laws, rates, timescales
+from dynafield.studies.paper import endpoints, laws, rates, timescales, tradeoffs
 from dynafield.studies.paper.identities import identities
 from dynafield.studies.paper.setting import Setting, cohort
 from dynafield.version import __version__
@@ -30,6 +30,8 @@ EXPERIMENTS: dict[str, Callable[[Setting], xr.Dataset]] = {
     "small-decay": timescales.small_decay,
     "universality": rates.universality,
     "rates-real": rates.rates_real,
+    "generalization": tradeoffs.generalization,
+    "rate-limits": tradeoffs.rate_limits,
     "identities": identities,
     "paths": laws.paths,
     "gene-histogram": laws.gene_histogram,

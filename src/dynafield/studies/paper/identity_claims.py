@@ -7,6 +7,8 @@ from dynafield.studies.paper.claims import CORRECTED, PRINTED, Claim, in_bound, 
 
 __all__ = ["identity_claims"]
 
+LATE = 0.02
+"""Share of the label noise that may not be fitted yet."""
 ROUNDING = 1e-4
 """Relative error of losses and weights by the tolerance of training."""
 
@@ -40,6 +42,22 @@ def identity_claims(data: xr.Dataset) -> list[Claim]:
                 f"holds if within {100 * ROUNDING:g} %, the tolerance of training",
                 off <= ROUNDING,
                 "large-init-rich",
+            )
+        )
+    fitted = float(data["noise_fitted"])
+    for source, value in ((PRINTED, 0.0), (CORRECTED, 1.0)):
+        made.append(
+            Claim(
+                "Fixed point, case (iii)",
+                source,
+                f"χ_f = {value:g}: that share of the label noise is fitted in the end",
+                f"∫R_f(t, s) ds → {value:g}",
+                f"DMFT: {fitted:.4f} at α = {data.attrs['response_alpha']:g}, "
+                f"t = {data.attrs['response_time']:g}",
+                f"{abs(fitted - value):.4f}",
+                f"holds if within {100 * LATE:g} %, what is left to fit at that time",
+                abs(fitted - value) <= LATE,
+                "fixed-point-interpolating",
             )
         )
     end, lam = float(np.mean(data["negative_end"].values)), data.attrs["lam"]

@@ -11,7 +11,6 @@ from dynafield.endpoints.minimizers import minimizer
 from dynafield.problem.networks import DiagonalNetwork
 from dynafield.problem.task import Task
 from dynafield.simulation.data import Data
-from dynafield.simulation.runs import Runs
 from dynafield.simulation.simulate import simulate, training_data
 from dynafield.studies.paper.setting import Setting
 from dynafield.theory.fixed_points import FixedPoint
@@ -54,12 +53,12 @@ def labelled(data: xr.Dataset, names: dict[str, str]) -> xr.Dataset:
     return data
 
 
-def train(setting: Setting, problem: Problem, t: Any, d: int, seeds: int, inputs: Any, **more: Any) -> Runs:
-    """Finite networks at times t; Ctrl-C ends everything."""
+def train(setting: Setting, problem: Any, t: Any, d: int, seeds: int, inputs: Any, **more: Any) -> Any:
+    """Finite networks (or flows) of a task and a model at times t; Ctrl-C ends everything."""
     times = np.atleast_1d(t)
     runs = simulate(
-        *problem, float(times[-1]), d=d, seeds=seeds, t_eval=times, inputs=inputs, seed=setting.seed,
-        progress=False, **more,
+        problem[0], problem[1], float(times[-1]), d=d, seeds=seeds, t_eval=times, inputs=inputs,
+        seed=setting.seed, progress=False, **more,
     )  # fmt: skip
     if not runs.complete:
         raise KeyboardInterrupt

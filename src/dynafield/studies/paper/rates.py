@@ -25,6 +25,8 @@ REACH = 8.0
 TIMES = 121
 RELATIVE = 0.1
 """Relative tolerance of training errors, which fall by many decades."""
+PANCAN = 801
+"""Samples of the cohort that the paper whitens."""
 LATE = np.geomspace(10.0, 300.0, 31)
 """Values of γt at which the power of t beside exp(-2γt) is read off the lazy phase."""
 
@@ -117,6 +119,9 @@ def rates_real(setting: Setting) -> xr.Dataset:
     data = data.assign_coords(eigenvalue=place)
     data["marchenko_pastur"] = ("eigenvalue", bulk.density(place) / float(TASK.delta))
     data["corner"] = ("eigenvalue", corner_density(place, GENES[0], GENES[1], cohort))
+    data = data.assign_coords(cohort=[cohort, PANCAN])
+    data["corner_edge"] = ("cohort", [corner_edges(*GENES, whole)[0] for whole in (cohort, PANCAN)])
+    data["independent_edge"] = bulk.lower
     data["centred_error"] = ("run", [centred(setting, run) for run in range(setting.scale.seeds_curves)])
     meanings = {
         "local_rate": "λ_min(XKXᵀ)/δ at the minimizer",
@@ -124,6 +129,8 @@ def rates_real(setting: Setting) -> xr.Dataset:
         "gaussian_eigenvalues": "the same of Gaussian inputs of that size",
         "gaussian_local_rate": "the same of Gaussian inputs of that size",
         "corner": "density of eigenvalues for a corner of an orthogonal matrix as large as the cohort",
+        "corner_edge": "its smallest eigenvalue, for our cohort and for the paper's",
+        "independent_edge": "the smallest eigenvalue of independent inputs in the limit",
         "marchenko_pastur": "density of eigenvalues of XXᵀ/δ in the limit",
         "centred_error": "least training error if columns are centred over the chosen samples",
     }
@@ -137,11 +144,18 @@ def corner_density(x: np.ndarray, n: int, d: int, whole: int) -> np.ndarray:
     Whitened features of fewer samples than features are such a matrix, of the size of the cohort, times the
     root of it: a law of Jacobi type [eq:jacobi].
     """
-    a, b = n / whole, d / whole
+    a = n / whole
     y = x * a  # eigenvalues of the corner itself
-    low, high = ((a * (1 - b)) ** 0.5 + sign * (b * (1 - a)) ** 0.5 for sign in (-1, 1))
-    inside = np.clip((y - low**2) * (high**2 - y), 0.0, None)
+    low, high = (a * edge for edge in corner_edges(n, d, whole))
+    inside = np.clip((y - low) * (high - y), 0.0, None)
     return np.where(inside > 0, np.sqrt(inside) / (2 * np.pi * y * np.maximum(1 - y, 1e-12)), 0.0)
+
+
+def corner_edges(n: int, d: int, whole: int) -> tuple[float, float]:
+    """Smallest and largest of those eigenvalues."""
+    a, b = n / whole, d / whole
+    low, high = (((a * (1 - b)) ** 0.5 + sign * (b * (1 - a)) ** 0.5) ** 2 / a for sign in (-1, 1))
+    return low, high
 
 
 def centred(setting: Setting, run: int) -> float:

@@ -25,7 +25,7 @@ __all__ = ["Reproduction", "reproduce"]
 
 RESOLUTION = 200
 ENDINGS = ("png", "pdf")
-ALWAYS = ("identities",)
+ALWAYS = ("identities", "rate-limits")
 """Experiments that no figure shows, done with all figures."""
 TITLE = "Precise dynamics of diagonal linear networks: figures and claims, reproduced"
 

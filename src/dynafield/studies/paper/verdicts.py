@@ -7,6 +7,7 @@ import xarray as xr
 from dynafield.studies.paper import data_claims, end_claims, rate_claims, stage_claims
 from dynafield.studies.paper.claims import Claim
 from dynafield.studies.paper.identity_claims import identity_claims
+from dynafield.studies.paper.tradeoff_claims import limit_claims, tradeoff_claims
 
 __all__ = ["judged"]
 
@@ -35,8 +36,12 @@ def judged(data: Mapping[str, xr.Dataset]) -> list[Claim]:
             claims.append(end_claims.minimizers(data[name], case, problem, figure))
             claims += end_claims.laws(data[name], case, figure)
             claims += [end_claims.gap(data[name], case, figure)] if "chi_w" in data[name] else []
+    if "generalization" in data:
+        claims += tradeoff_claims(data["generalization"])
     if rates is not None:
         claims += rate_claims.rate_claims(rates)
+    if "rate-limits" in data:
+        claims += limit_claims(data["rate-limits"])
     if "rates-theory" in data:
         claims += rate_claims.monotone_rates(data["rates-theory"], rates)
     if "dynamics" in data:
