@@ -16,6 +16,7 @@ from dynafield.records import files
 from dynafield.studies.paper import data_claims, experiments, laws
 from dynafield.studies.paper.claims import CORRECTED, PAPER, PRINTED, bound, from_theory
 from dynafield.studies.paper.parts import crossing, local_rates
+from dynafield.studies.paper.reproduction import ALWAYS
 from dynafield.studies.paper.setting import FULL, QUICK, Setting
 from dynafield.studies.paper.verdicts import judged
 from tests.studies.paper_checks import CHECKS, small_init_curves
@@ -223,7 +224,7 @@ def test_all_figures_are_named_and_have_experiments():
     for drawing in (*FIGURES, *BEYOND):
         assert set(drawing.needs) <= set(experiments.EXPERIMENTS)
     shown = {need for drawing in (*FIGURES, *BEYOND) for need in drawing.needs}
-    assert set(experiments.EXPERIMENTS) == shown | {"identities"} == set(CHECKS)
+    assert set(experiments.EXPERIMENTS) == shown | set(ALWAYS) == set(CHECKS)
 
 
 def test_distance_of_samples_is_that_of_sorted_ones_on_a_line():
