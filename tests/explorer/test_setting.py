@@ -43,6 +43,14 @@ def test_the_share_of_a_prior_is_read_and_moved(text, moved):
     assert setting.changed(prior=moved).sparsity == 0.4
 
 
+def test_a_field_that_is_no_longer_set_is_a_difference():
+    """A spectrum that was cleared left the line of fixed points of before."""
+    some, none = Setting(spectrum="power:1.5"), Setting()
+    assert some.differs(none) == none.differs(some) == {"spectrum"}
+    assert Setting(alpha=2.0, sigma=0.3).differs(none) == {"alpha", "sigma"}
+    assert none.differs(Setting()) == set()
+
+
 @pytest.mark.parametrize("text", ["gaussian:1", "discrete:0@0.5,1@0.5"])
 def test_other_priors_have_no_share(text):
     assert Setting(prior=text).sparsity is None

@@ -110,9 +110,8 @@ class Page:
         self.tab.forget("networks")
         self.networks = None
         self.best.follow(old)
-        moved = {key for key, text in new.texts().items() if old.texts().get(key) != text}
         still = {"t_max", "step", "tol"} | ({"alpha", "lam"} if self.axis == "tradeoff" else {self.axis})
-        self.renew(line=bool(moved - still))
+        self.renew(line=bool(new.differs(old) - still))
 
     def change_axis(self, axis: str) -> None:
         """Fixed points along something else."""

@@ -99,6 +99,10 @@ class Setting:
             del values["seeds"]
         return {name: plain(value) for name, value in values.items() if value is not None}
 
+    def differs(self, other: "Setting") -> set[str]:
+        """Names of the fields in which another setting differs; one that is no longer set is one of them."""
+        return {name for name, _ in self.texts().items() ^ other.texts().items()}
+
     def changed(self, **texts: str) -> "Setting":
         """The setting with some fields read from text; an empty text means none. InputError as ever."""
         values = {}
