@@ -15,6 +15,11 @@ ROUNDING = 1e-4
 
 def identity_claims(data: xr.Dataset) -> list[Claim]:
     """The lazy phase at its boundary, the scale of layers under weight decay, the end for large δ."""
+    return lazy_boundary(data) + layer_scale(data) + noise_fitted(data) + plentiful_end(data)
+
+
+def lazy_boundary(data: xr.Dataset) -> list[Claim]:
+    """C_w(t, 0) in the lazy phase."""
     seen = data["lazy_correlation"].values.T
     made = []
     for source, value, words in (
@@ -23,7 +28,12 @@ def identity_claims(data: xr.Dataset) -> list[Claim]:
     ):
         what = f"at α²t = {plain(data['lazy_time'].values)}"
         made.append(in_bound("Lazy collapse", source, words, [(seen, value)], what, "large-init-lazy"))
-    layers = data["layers"].values
+    return made
+
+
+def layer_scale(data: xr.Dataset) -> list[Claim]:
+    """(u² + v²)/2 of networks whose u and v were trained."""
+    layers, made = data["layers"].values, []
     for source, name, words in (
         (PRINTED, "printed", "(u² + v²)/2 = √(w² + α² exp(-2λt)) under weight decay"),
         (CORRECTED, "corrected", "(u² + v²)/2 = √(w² + α⁴ exp(-2λt)) under weight decay"),
@@ -44,22 +54,32 @@ def identity_claims(data: xr.Dataset) -> list[Claim]:
                 "large-init-rich",
             )
         )
+    return made
+
+
+def noise_fitted(data: xr.Dataset) -> list[Claim]:
+    """χ_f, by the responses of the infinite network."""
     fitted = float(data["noise_fitted"])
-    for source, value in ((PRINTED, 0.0), (CORRECTED, 1.0)):
-        made.append(
-            Claim(
-                "Fixed point, case (iii)",
-                source,
-                f"χ_f = {value:g}: that share of the label noise is fitted in the end",
-                f"∫R_f(t, s) ds → {value:g}",
-                f"DMFT: {fitted:.4f} at α = {data.attrs['response_alpha']:g}, "
-                f"t = {data.attrs['response_time']:g}",
-                f"{abs(fitted - value):.4f}",
-                f"holds if within {100 * LATE:g} %, what is left to fit at that time",
-                abs(fitted - value) <= LATE,
-                "fixed-point-interpolating",
-            )
+    return [
+        Claim(
+            "Fixed point, case (iii)",
+            source,
+            f"χ_f = {value:g}: that share of the label noise is fitted in the end",
+            f"∫R_f(t, s) ds → {value:g}",
+            f"DMFT: {fitted:.4f} at α = {data.attrs['response_alpha']:g}, "
+            f"t = {data.attrs['response_time']:g}",
+            f"{abs(fitted - value):.4f}",
+            f"holds if within {100 * LATE:g} %, what is left to fit at that time",
+            abs(fitted - value) <= LATE,
+            "fixed-point-interpolating",
         )
+        for source, value in ((PRINTED, 0.0), (CORRECTED, 1.0))
+    ]
+
+
+def plentiful_end(data: xr.Dataset) -> list[Claim]:
+    """Where training ends with plenty of data."""
+    made = []
     end, lam = float(np.mean(data["negative_end"].values)), data.attrs["lam"]
     for source, value, words in (
         (PRINTED, 1 - lam, "for infinite δ training ends at max{|w*| - λ, 0}"),
