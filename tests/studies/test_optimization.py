@@ -156,7 +156,7 @@ def test_refusals(options, words):
         df.optimize(NOISY, NET, **options)
 
 
-def test_command_line_and_sweeps(tmp_path):
+def test_the_command_line():
     ran = CliRunner().invoke(app, ["optimize", "--sigma", "0.3", "--alpha", "1", "--json"])
     assert ran.exit_code == 0, ran.output
     told = json.loads(ran.stdout)["result"]
@@ -164,6 +164,24 @@ def test_command_line_and_sweeps(tmp_path):
     table = CliRunner().invoke(app, ["optimize", "--sigma", "0,0.3"])
     assert "best_alpha" in table.stdout
     assert "lower" in table.stdout
+
+
+def test_a_study_of_best_scales(tmp_path):
+    """One row per task, beside the axes; an end of the range is told."""
+    study = {
+        "task": {"delta": [0.5, 2.0], "sigma": [0.0, 0.3], "prior": "bernoulli:0.1"},
+        "network": {"alpha": 1.0},
+        "best_alpha": {},
+    }
+    data = df.sweep(df.Study.make(study), tmp_path, progress=False)
+    expected = df.optimize(df.Task(np.array([[0.5], [2.0]]), np.array([0.0, 0.3]), df.Bernoulli(0.1)), NET)
+    np.testing.assert_allclose(
+        data["best_alpha_best_alpha"].values.ravel(), expected.best["alpha"].ravel(), rtol=1e-9
+    )
+    np.testing.assert_allclose(
+        data["best_alpha_best_test_error"].values.ravel(), expected.value.ravel(), rtol=1e-9
+    )
+    assert data["best_alpha_boundary"].values.ravel().tolist() == ["lower", "", "any", "any"]
 
 
 def test_a_schedule_found_by_derivatives_beats_constant_steps_in_networks():
