@@ -3,24 +3,27 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= results
+# tested versions; CONSTRAINTS=/dev/null takes the newest that are allowed
+CONSTRAINTS ?= constraints.txt
+PIP := $(BIN)/python -m pip install --quiet -c $(CONSTRAINTS)
 
-.PHONY: help setup reproduce explore browser test test-all lint types bench docs dist clean
+.PHONY: help setup reproduce explore browser test test-all test-wheel lint types bench docs notebooks demo paper recipe dist clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
 
-$(BIN)/.installed: pyproject.toml
+$(BIN)/.installed: pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -c 'import sys; sys.exit("dynafield needs Python 3.11 or newer, this is " + sys.version) if sys.version_info < (3, 11) else None'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable .
+	$(PIP) --editable .
 	touch $@
 
 explore: $(BIN)/.installed       ## set-up, then the page to play with, in the browser
-	$(BIN)/python -m pip install --quiet --editable '.[explorer]'
+	$(PIP) --editable '.[explorer]'
 	$(BIN)/dynafield explore
 
 $(BIN)/.installed-dev: pyproject.toml $(BIN)/.installed
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(PIP) --editable '.[dev]'
 	touch $@
 
 setup: $(BIN)/.installed         ## virtual environment with the library
@@ -47,15 +50,34 @@ types: $(BIN)/.installed-dev
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 bench: $(BIN)/.installed-dev     ## timings against named baselines, written to docs/benchmarks.md
-	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	$(PIP) --editable '.[bench]'
 	$(BIN)/python -m benchmarks.run
 
 docs: $(BIN)/.installed-dev      ## HTML documentation, readable offline, in docs/_build/html
-	$(BIN)/python -m sphinx -W -q -b html docs docs/_build/html
-	@echo docs/_build/html/index.html
+	@echo "building the pages of docs/ as HTML; scripts of the gallery run once, which takes a few minutes at first"
+	$(BIN)/python -m sphinx -W -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html in a browser"
+
+demo: $(BIN)/.installed          ## the explorer as one HTML file without a server, in docs/_build/demo.html (minutes)
+	$(BIN)/python docs/demo.py docs/_build/demo.html
+
+paper: $(BIN)/.installed         ## the paper on this software as PDF and HTML, in paper/_build, with its figure
+	$(PIP) --editable '.[paper]'
+	$(BIN)/python paper/figure.py
+	$(BIN)/python paper/build.py
+
+recipe: dist                     ## the recipe for conda-forge, in dist/recipe.yaml
+	$(BIN)/python release/conda_recipe.py dist
+
+notebooks: $(BIN)/.installed-dev ## the notebooks, made from pages of the documentation
+	$(BIN)/python docs/notebooks.py
 
 dist: $(BIN)/.installed-dev      ## one wheel and one source archive in dist/
-	$(BIN)/python -m build --quiet
+	rm -rf dist
+	$(BIN)/python -m build --quiet --no-isolation
+
+test-wheel: dist                 ## the wheel in an empty environment: README and command line (minutes)
+	$(BIN)/python release/check_wheel.py dist
 
 clean:           ## remove what make made
-	rm -rf $(VENV) dist docs/_build docs/_gallery results .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) dist docs/_build docs/_gallery paper/_build results .pytest_cache .ruff_cache .hypothesis

@@ -17,10 +17,60 @@ from jaxtyping import install_import_hook  # noqa: E402
 hook = install_import_hook("dynafield", "beartype.beartype")
 hook.install() if hasattr(hook, "install") else None
 
+import jax.monitoring  # noqa: E402
 import matplotlib as mpl  # noqa: E402
 import pytest  # noqa: E402
 
 mpl.use("Agg")
+
+
+class Compiled:
+    """Seconds that this process has spent on tracing and compiling."""
+
+    seconds = 0.0
+
+
+def count_compiling(event: str, seconds: float, **_: object) -> None:
+    """Told by JAX of everything that takes time."""
+    if event.startswith("/jax/core/compile"):
+        Compiled.seconds += seconds
+
+
+jax.monitoring.register_event_duration_secs_listener(count_compiling)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item, nextitem):
+    Compiled.seconds = 0.0
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    report.user_properties = [*report.user_properties, ("compiling", Compiled.seconds)]
+    Compiled.seconds = 0.0
+    return report
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Seconds of each folder, and how many of them are compilation."""
+    spent: dict[str, list[float]] = {}
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if not isinstance(report, pytest.TestReport):
+                continue
+            parts = report.nodeid.split("::")[0].split("/")
+            row = spent.setdefault("/".join(parts[:2]), [0.0, 0.0, 0.0])
+            row[0] += report.when == "call"
+            row[1] += report.duration
+            row[2] += dict(report.user_properties).get("compiling", 0.0)
+    if not spent:
+        return
+    terminalreporter.section("seconds by folder")
+    terminalreporter.write_line(f"{'':32} tests  seconds  compiling")
+    for name, (count, seconds, compiling) in sorted(spent.items(), key=lambda pair: -pair[1][1]):
+        terminalreporter.write_line(f"{name:32} {count:5.0f} {seconds:8.0f} {compiling:10.0f}")
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -1,5 +1,10 @@
 """Compiled code in one process."""
 
+import os
+import stat
+import subprocess
+import sys
+
 import jax
 import jax.numpy as jnp
 import pytest
@@ -21,3 +26,34 @@ def test_compiled_code_is_dropped_before_a_process_has_too_many_memory_maps(monk
 def test_a_process_knows_its_memory_maps():
     maps = compiled.memory_maps()
     assert maps is None or 100 < maps[0] < maps[1]
+
+
+def asked(tmp_path, code, **environment):
+    """What a new process says, with a cache folder of its own."""
+    given = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_", "DYNAFIELD_", "XDG_"))}
+    given |= {"XDG_CACHE_HOME": str(tmp_path), **environment}
+    done = subprocess.run([sys.executable, "-c", code], env=given, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+WHERE = "import dynafield, jax; print(jax.config.jax_compilation_cache_dir)"
+
+
+def test_compiled_code_is_kept_between_processes(tmp_path):
+    folder = tmp_path / "dynafield" / compiled.processor()
+    assert asked(tmp_path, WHERE) == str(folder)
+    assert stat.S_IMODE(folder.stat().st_mode) & 0o077 == 0
+    assert asked(tmp_path, "import jax; " + WHERE) == str(folder)
+    code = "import dynafield, jax; print(jax.jit(lambda x: x + 1)(1.0))"
+    assert asked(tmp_path, code, JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS="0") == "2.0"
+    assert list(folder.iterdir())
+
+
+def test_compiled_code_is_not_kept_where_it_should_not(tmp_path):
+    assert asked(tmp_path, WHERE, DYNAFIELD_KEEP_COMPILED="0") == "None"
+    assert asked(tmp_path, WHERE, JAX_COMPILATION_CACHE_DIR="/own") == "/own"
+    (tmp_path / "dynafield").mkdir(mode=0o700)
+    (tmp_path / "dynafield").chmod(0o777)
+    assert asked(tmp_path, WHERE) == "None", "others could write there"
+    (tmp_path / "file").write_text("")
+    assert asked(tmp_path, WHERE, XDG_CACHE_HOME=str(tmp_path / "file")) == "None"

@@ -1,7 +1,12 @@
-"""Every Python example of the documentation runs, page by page, as a reader would type it."""
+"""Every Python example of the documentation runs, page by page, as a reader would type it.
+
+Checks of what an example finds stand after it in a comment, `<!-- test … -->`, which runs here and which no
+reader sees.
+"""
 
 import re
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -16,6 +21,9 @@ PAGES = [
     "docs/flows.md",
     "docs/spectra.md",
     "docs/phases.md",
+    "docs/early_stopping.md",
+    "docs/logistic.md",
+    "docs/own_csv.md",
     "docs/sweeps.md",
     "docs/paper.md",
     "docs/finite.md",
@@ -24,18 +32,55 @@ PAGES = [
     "docs/howto.md",
     "docs/explanation.md",
     "docs/accuracy.md",
+    "docs/method.md",
 ]
+RECIPES = ["docs/howto.md"]
+"""Pages whose sections each run alone."""
+
+
+def examples(text):
+    """Code that runs, in its order: what is shown, and the checks that are not."""
+    found = re.findall(r"^(?:```python\n(.*?)^```|<!-- test\n(.*?)^-->)$", text, flags=re.S | re.M)
+    return [shown or hidden for shown, hidden in found]
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_examples_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.S)
-    assert blocks, page
-    names = {"__name__": "__main__"}
-    for block in blocks:
-        exec(compile(block, page, "exec"), names)
+    text = (ROOT / page).read_text()
+    assert "```python\n" in text, page
+    for part in re.split(r"^## ", text, flags=re.M) if page in RECIPES else [text]:
+        names = {"__name__": "__main__"}
+        for block in examples(part):
+            exec(compile(block, page, "exec"), names)
     plt.close("all")
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in ("CONTRIBUTING.md", "docs/paper.md")])
+def test_checks_run_out_of_sight(page):
+    """No assert is shown, and every comment on a page is a check that runs."""
+    text = (ROOT / page).read_text()
+    shown = re.findall(r"^```python\n(.*?)^```$", text, flags=re.S | re.M)
+    hidden = [block for block in examples(text) if block not in shown]
+    assert not any(re.search(r"^\s*assert\b", block, flags=re.M) for block in shown)
+    assert len(hidden) == text.count("<!--")
+    assert all("assert " in block for block in hidden)
+
+
+def test_every_page_is_in_the_index_and_begins_with_words():
+    """A page has one title, a paragraph before anything else, and a place in the index."""
+    index = (ROOT / "docs" / "index.md").read_text()
+    listed = [
+        line for part in re.findall(r"```{toctree}\n(.*?)```", index, flags=re.S) for line in part.split()
+    ]
+    pages = sorted((ROOT / "docs").glob("*.md"))
+    assert len(pages) > 20
+    for page in pages:
+        title, blank, first = page.read_text().split("\n")[:3]
+        assert title.startswith("# "), page.name
+        assert not blank, page.name
+        assert re.match(r"[\w`\[*$]", first), f"{page.name} begins with {first!r}"
+        assert page.stem == "index" or page.stem in listed, f"{page.name} is not in the index"
 
 
 def test_readme_claims_match_the_numbers(capsys, tmp_path, monkeypatch):
@@ -49,6 +94,22 @@ def test_readme_claims_match_the_numbers(capsys, tmp_path, monkeypatch):
     assert "\n0.0608" in printed
     assert " 0.0011" in printed
     plt.close("all")
+
+
+def test_notation_names_what_there_is():
+    """Every name in the table stands in the file beside it."""
+    source, rows = ROOT / "src" / "dynafield", 0
+    text = (ROOT / "docs" / "notation.md").read_text()
+    for line in re.findall(r"^\|.*", text, flags=re.M)[2:]:
+        cells = re.split(r"(?<!\\)\|", line.strip("|"))
+        *_, names, files = (re.findall(r"`([^`]+)`", cell) for cell in cells)
+        assert files, line
+        code = "".join((source / file).read_text() for file in files)
+        for name in names:
+            last = name.split("(")[0].split(".")[-1].split()[-1]
+            assert re.search(rf"\b{re.escape(last)}\b", code), (name, files)
+        rows += 1
+    assert rows > 80
 
 
 def test_command_line_page_knows_every_command_and_option():
@@ -74,13 +135,32 @@ def test_command_line_page_knows_every_command_and_option():
 
 
 def declared(parameter):
-    """The flags of an option; an argument has none."""
+    """The flags of an option; an argument has none, and an old name that is hidden needs no words."""
+    if getattr(parameter, "hidden", False):
+        return []
     return [flag for flag in (*parameter.opts, *parameter.secondary_opts) if flag.startswith("--")]
 
 
 def option_named(option, text):
     """Whether an option stands in a text, and not only as the beginning of another."""
     return re.search(rf"{re.escape(option)}(?![\w-])", text) is not None
+
+
+def test_tables_of_the_paper_are_those_of_the_library():
+    """Corrections are those of the library; counts in headings and in sentences are those of the rows."""
+    tables = run_path(str(ROOT / "docs" / "paper_tables.py"), run_name="tables")
+    page = (ROOT / "docs" / "paper.md").read_text()
+    assert tables["rewritten"](page, tables["corrections"]()) == page, "python docs/paper_tables.py"
+    for heading in (tables["HOLD"], tables["FAIL"], tables["CORRECT"]):
+        count, rows = re.search(rf"^{heading} \((\d+)\)\n\n\|.*\n\|---.*\n((?:\|.*\n)+)", page, re.M).groups()
+        assert int(count) == rows.count("\n"), heading
+        if heading == tables["FAIL"]:
+            weights = [row.split(" | ")[0].strip("| ") for row in rows.splitlines()]
+            said = re.search(
+                r"(\d+) lead to another\s+conclusion, (\d+) have .*, and (\d+) are misprints", page
+            )
+            counts = [weights.count(one) for one in ("conclusion changes", "wrong value", "misprint")]
+            assert counts == [int(number) for number in said.groups()]
 
 
 @pytest.mark.parametrize("pictures", [False, pytest.param(True, marks=pytest.mark.slow)])

@@ -2,6 +2,8 @@
 
 Names are imported on first use, so that `import dynafield` costs nothing. JAX computes in double precision
 from then on: arguments that it makes before the first call, as in `jax.grad(f)(0.3)`, would lose digits.
+Compiled code is kept in the user's cache, so that later processes start faster; DYNAFIELD_KEEP_COMPILED=0
+turns that off.
 """
 
 import importlib
@@ -9,8 +11,10 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from dynafield.compiled import keep_compiled_code
 from dynafield.version import __version__
 
+keep_compiled_code()
 if "jax" in sys.modules:
     sys.modules["jax"].config.update("jax_enable_x64", True)
 else:
@@ -55,7 +59,7 @@ if TYPE_CHECKING:
     from dynafield.regressor.classifier import DiagonalNetworkClassifier
     from dynafield.regressor.estimator import DiagonalNetworkRegressor
     from dynafield.simulation.flow_runs import FlowRuns
-    from dynafield.simulation.learning_path import learning_path
+    from dynafield.simulation.learning_path import learning_path, train
     from dynafield.simulation.path_record import LearningPath
     from dynafield.simulation.runs import Runs
     from dynafield.simulation.simulate import simulate, training_data
@@ -72,7 +76,7 @@ if TYPE_CHECKING:
     from dynafield.theory.fixed_points import FixedPoint, fixed_point
     from dynafield.theory.infinite_data import InfiniteDataCurves, infinite_data_curves, infinite_data_paths
     from dynafield.theory.lazy import LazyCurves, lazy_curves
-    from dynafield.theory.phases import Measure, Phases, Stage
+    from dynafield.theory.phases_record import Measure, Phases, Stage
     from dynafield.theory.rates import ConvergenceRate, convergence_rate
     from dynafield.theory.search import SearchPhase, search_phase
     from dynafield.theory.tradeoffs import Tradeoff, tradeoff
@@ -165,6 +169,7 @@ __all__ = [
     "state_evolution",
     "sweep",
     "tradeoff",
+    "train",
     "training_data",
 ]
 
@@ -207,7 +212,7 @@ HOMES = {
     "dynafield.regressor.classifier": ("DiagonalNetworkClassifier",),
     "dynafield.regressor.estimator": ("DiagonalNetworkRegressor",),
     "dynafield.simulation.flow_runs": ("FlowRuns",),
-    "dynafield.simulation.learning_path": ("learning_path",),
+    "dynafield.simulation.learning_path": ("learning_path", "train"),
     "dynafield.simulation.path_record": ("LearningPath",),
     "dynafield.simulation.runs": ("Runs",),
     "dynafield.simulation.simulate": ("simulate", "training_data"),
@@ -224,7 +229,7 @@ HOMES = {
     "dynafield.theory.fixed_points": ("FixedPoint", "fixed_point"),
     "dynafield.theory.infinite_data": ("InfiniteDataCurves", "infinite_data_curves", "infinite_data_paths"),
     "dynafield.theory.lazy": ("LazyCurves", "lazy_curves"),
-    "dynafield.theory.phases": ("Measure", "Phases", "Stage"),
+    "dynafield.theory.phases_record": ("Measure", "Phases", "Stage"),
     "dynafield.theory.rates": ("ConvergenceRate", "convergence_rate"),
     "dynafield.theory.search": ("SearchPhase", "search_phase"),
     "dynafield.theory.tradeoffs": ("Tradeoff", "tradeoff"),

@@ -1,4 +1,4 @@
-"""Compiled code: kept between commands, dropped when there is too much of it in a process.
+"""Compiled code: kept between processes, dropped when there is too much of it in a process.
 
 Nothing here imports JAX before it is needed: it reads its environment only once.
 """
@@ -6,13 +6,16 @@ Nothing here imports JAX before it is needed: it reads its environment only once
 import hashlib
 import os
 import platform
+import sys
 import time
 from pathlib import Path
 
 __all__ = ["keep_compiled_code", "make_room", "memory_maps", "processor"]
 
 CROWDED = 0.4
-"""Share of the memory maps allowed to a process beyond which its compiled code is dropped."""
+"""Fraction of the memory maps allowed to a process beyond which its compiled code is dropped."""
+LONG = 0.2
+"""Seconds of compilation from which code is worth keeping."""
 PAUSE = 1.0
 """Seconds between two looks at the memory maps; a look takes 3 ms or more."""
 
@@ -29,19 +32,45 @@ def processor() -> str:
 
 
 def keep_compiled_code() -> None:
-    """Let JAX keep compiled code between commands, one folder per kind of processor.
+    """Let JAX keep compiled code between processes, in one folder for each kind of processor.
 
-    What the user has set stands. XLA reports every reuse on stderr as a possible mismatch;
-    the folder's name rules that out, so its log is turned down.
+    Settings of the user are respected; DYNAFIELD_KEEP_COMPILED=0 keeps nothing, and nothing is kept in a
+    folder that others could write to. XLA reports every reuse on stderr as a possible mismatch; the folder's
+    name excludes that, so its log is turned down.
     """
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache / "dynafield" / processor()))
-    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
+    if os.environ.get("DYNAFIELD_KEEP_COMPILED") == "0" or "JAX_COMPILATION_CACHE_DIR" in os.environ:
+        return
+    folder = own_folder(processor())
+    if folder is None:
+        return
+    if "jax" in sys.modules:
+        settings = sys.modules["jax"].config
+        if settings.jax_compilation_cache_dir is None:
+            settings.update("jax_compilation_cache_dir", folder)
+            settings.update("jax_persistent_cache_min_compile_time_secs", LONG)
+        return
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = folder
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", str(LONG))
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 
+def own_folder(name: str) -> str | None:
+    """A folder in the user's cache that nobody else can write to; None if there can be none."""
+    try:
+        root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dynafield"
+        folder = root / name
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for place in (root, folder):
+            facts = place.stat()
+            if hasattr(os, "getuid") and (facts.st_uid != os.getuid() or facts.st_mode & 0o022):
+                return None
+    except (OSError, RuntimeError):  # a disk that is full or read only, no home
+        return None
+    return str(folder)
+
+
 def memory_maps() -> tuple[int, int] | None:
-    """How many memory maps this process has and may have, where the system tells."""
+    """Numbers of memory maps that this process has and may have, if the system knows them."""
     mine, limit = Path("/proc/self/maps"), Path("/proc/sys/vm/max_map_count")
     if not (mine.is_file() and limit.is_file()):
         return None

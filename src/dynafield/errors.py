@@ -8,8 +8,8 @@ class InputError(ValueError):
 
 
 class FileError(ValueError):
-    """A file that is not ours, or is ours and damaged."""
+    """A file that cannot be read or written: it is missing, damaged, or not one of dynafield."""
 
 
 class SolveError(RuntimeError):
-    """A computation that failed numerically: says where, why and what to change."""
+    """A computation that failed numerically: the message says where, why and what to change."""

@@ -11,12 +11,28 @@ __all__ = ["load"]
 
 
 def load(path: str | Path) -> Labelled:
-    """The result saved at `path`, of the public class the file names."""
+    """Read a result that `save` wrote.
+
+    Parameters
+    ----------
+    path : str or Path
+        A netCDF file (.nc).
+
+    Returns
+    -------
+    Labelled
+        A record of the class that the file names, such as `Curves`.
+
+    Raises
+    ------
+    FileError
+        If there is no such file, it was not written by dynafield, is damaged, or holds a mere table.
+    """
     data = files.read(path)
     kind = getattr(dynafield, str(data.attrs["kind"]), None)
     if isinstance(kind, type) and not issubclass(kind, Labelled):
         raise FileError(f"{path} holds the table of a {kind.__name__}: open it with xarray.open_dataset")
-    if kind is None:
+    if not isinstance(kind, type):
         raise FileError(
             f"{path} holds a {data.attrs['kind']!r}, written by dynafield {data.attrs['dynafield_version']}, "
             f"which dynafield {dynafield.__version__} does not know"

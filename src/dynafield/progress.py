@@ -1,26 +1,37 @@
-"""How far long work is: a bar with the time left on a terminal, or a function that is told."""
+"""Progress of long work: a bar with the time left on a terminal, or calls of a function."""
 
 import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Progress", "Wanted"]
+from dynafield.errors import InputError
+
+__all__ = ["Progress", "Wanted", "check_wanted"]
 
 Wanted = bool | Callable[[float, str], Any] | None
-"""A bar or none (None: on a terminal), or a function of the share done and words about it."""
+"""Whether a bar is shown (None: on a terminal), or a function of the fraction done and a text."""
 
 PATIENCE = 2.0
 """Seconds before a bar appears."""
 
 
-class Progress:
-    """How much of some work is done, on standard error or told to a function.
+def check_wanted(wanted: Any) -> None:
+    """InputError for what asks for no bar, for none, or for a function to be told."""
+    if not (wanted is None or isinstance(wanted, bool) or callable(wanted)):
+        raise InputError(f"progress must be True, False, None or a function, got {wanted!r}")
 
-    What that function raises ends the work: KeyboardInterrupt as Ctrl-C would, keeping what is done.
+
+class Progress:
+    """A progress bar on standard error, or calls of a function with the fraction done.
+
+    An exception that the function raises stops the work; KeyboardInterrupt keeps what is done, as Ctrl-C
+    does.
     """
 
-    def __init__(self, what: str, count: float, wanted: Wanted):
+    def __init__(self, what: str, count: float, wanted: Wanted, patience: float | None = None):
+        check_wanted(wanted)
+        self.patience = PATIENCE if patience is None else patience
         self.what = what
         self.count = count
         self.tell = wanted if callable(wanted) else None
@@ -30,10 +41,10 @@ class Progress:
         self.began = time.monotonic()
 
     def show(self, done: float, words: str) -> None:
-        """Bring the bar up to date; make one once there has been some waiting."""
+        """Update the bar, which appears after a few seconds, or call the function."""
         if self.tell is not None:
             self.tell(done / self.count, words)
-        if not self.wanted or time.monotonic() - self.began < PATIENCE:
+        if not self.wanted or time.monotonic() - self.began < self.patience:
             return
         if self.bar is None:
             self.bar = self.make()
@@ -42,7 +53,7 @@ class Progress:
         self.bar.update(self.task, completed=done, words=words)
 
     def make(self) -> Any:
-        """The bar: share done, words, time taken and left."""
+        """The bar: fraction done, a text, time taken and time left."""
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 

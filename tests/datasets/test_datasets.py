@@ -12,6 +12,7 @@ import pytest
 
 import dynafield as df
 from dynafield import datasets
+from dynafield.cli.main import local_copy
 from dynafield.datasets import pancan
 
 
@@ -88,7 +89,7 @@ def test_real_inputs_end_where_the_theory_says():
 def test_a_cohort_serves_as_input_law():
     genes = datasets.whiten(datasets.tcga_luad().X)
     runs = df.simulate(
-        df.Task(0.5, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(0.5), 10.0, d=200, seeds=2, t_eval=[10.0],
+        df.Task(0.5, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(0.5), 10.0, d=200, runs=2, t_eval=[10.0],
         inputs=lambda rng, n, d: datasets.design(genes, n, d, rng),
     )  # fmt: skip
     assert runs.n == 100
@@ -139,6 +140,84 @@ def test_a_local_copy_in_every_form(archive, tmp_path):
         assert cohort.label.tolist() == ["BRCA", "BRCA", "KIRC", "BRCA", "KIRC", "BRCA"]
         assert cohort.gene[4] == "gene_4"
     assert datasets.varying(from_zip.X).shape == (6, 4)
+
+
+def with_bom(data, labels):
+    return "\ufeff" + data, "\ufeff" + labels
+
+
+def with_windows_lines(data, labels):
+    return data.replace("\n", "\r\n"), labels.replace("\n", "\r\n")
+
+
+def with_quotes_and_spaces(data, labels):
+    return data.replace("sample_1", '"sample_1"').replace("gene_4", '"gene_4"'), labels.replace(",B", ", B")
+
+
+def with_blank_lines_and_no_last_one(data, labels):
+    return data.replace("\nsample_3", "\n\nsample_3").rstrip("\n"), labels + "\n\n"
+
+
+def with_labels_in_another_order(data, labels):
+    head, *rows = labels.splitlines()
+    return data, "\n".join([head, *rows[::-1]])
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        with_bom,
+        with_windows_lines,
+        with_quotes_and_spaces,
+        with_blank_lines_and_no_last_one,
+        with_labels_in_another_order,
+    ],
+)
+def test_odd_lines_of_a_folder_change_nothing(archive, tmp_path, odd):
+    _, X, data, labels = archive
+    folder = tmp_path / "copy" / pancan.NAME
+    folder.mkdir(parents=True)
+    for name, text in zip(("data", "labels"), odd(data, labels), strict=True):
+        (folder / f"{name}.csv").write_bytes(text.encode())
+    cohort = datasets.tcga_pancan(tmp_path / "copy")
+    assert np.array_equal(cohort.X, X)
+    assert cohort.label.tolist() == ["BRCA", "BRCA", "KIRC", "BRCA", "KIRC", "BRCA"]
+    assert cohort.gene.tolist() == [f"gene_{j}" for j in range(5)]
+    assert cohort.sample.tolist() == [f"sample_{i}" for i in range(6)]
+
+
+@pytest.mark.parametrize(
+    ("which", "old", "new", "message"),
+    [
+        ("data", "\nsample_5,", "\nsample_5,1.0,", "does not hold the tables"),
+        ("data", "\nsample_5,", "\nsample_5\nsample_6,", "shape must be"),
+        ("data", "0.5,", ",", "missing values must be 0, found"),
+        ("data", "0.5,", "NA,", "missing values must be 0, found"),
+        ("data", "0.5,", "high,", "does not hold the tables"),
+        ("data", "0.5,", "0.25,", "constant genes must be 1, found 0"),
+        ("data", "sample_5", "sample_4", "samples with names of their own must be 6, found 5"),
+        ("data", "gene_4", "gene_3", "genes called gene_0 and so on must be 5, found 4"),
+        ("labels", "sample_4,KIRC", "sample_4,BRCA", "classes must be"),
+        ("labels", "sample_4,KIRC\n", "", "classes must be"),
+        ("labels", "sample_5", "sample_4", "does not hold the tables"),
+    ],
+)
+def test_lines_that_are_wrong_are_told(archive, tmp_path, which, old, new, message):
+    _, _, data, labels = archive
+    for name, text in (("data", data), ("labels", labels)):
+        (tmp_path / f"{name}.csv").write_text(text.replace(old, new, 1) if name == which else text)
+    with pytest.raises(df.FileError, match=message):
+        datasets.tcga_pancan(tmp_path)
+
+
+def test_a_local_copy_on_the_command_line(archive, tmp_path):
+    """Path after `--data pancan`; a figure of that name is a figure; a wrong name is told as a figure."""
+    path, *_ = archive
+    assert local_copy(["rates-real", str(path)], "pancan") == (["rates-real"], str(path))
+    assert local_copy([str(path)], "luad") == ([str(path)], "luad")
+    assert local_copy(["descent"], "pancan") == (["descent"], "pancan")
+    assert local_copy(["desent"], "pancan") == (["desent"], "pancan")
+    assert local_copy(["no/such.zip"], "pancan") == ([], "no/such.zip")
 
 
 def serve(folder):

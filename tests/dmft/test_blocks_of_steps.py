@@ -58,7 +58,7 @@ CASES = [
 def test_blocks_are_single_steps(task, net, trainer, count):
     """Curve by curve, within two standard errors of both and the share of the tolerance time may use."""
     t_max = float(trainer.times(1e9 if trainer.scheduled else count * trainer.step)[-1])
-    arguments = dict(trainer=trainer, tol=1e-2, paths=512)
+    arguments = dict(trainer=trainer, tol=1e-2, points=512)
     blocks = df.solve(task, net, t_max, **arguments)
     single = df.solve(task, net, t_max, grid=trainer.times(t_max), **arguments)
     assert len(single.edges) == count + 1

@@ -123,9 +123,9 @@ def test_jax_differentiates_through_solve():
 
     def curve(alpha, delta):
         task = df.Task(delta, 0.1, df.Bernoulli(0.1))
-        return df.solve(task, df.DiagonalNetwork(alpha), 3.0, grid=grid, paths=256).test_error
+        return df.solve(task, df.DiagonalNetwork(alpha), 3.0, grid=grid, points=256).test_error
 
-    plain = df.solve(TASK, df.DiagonalNetwork(0.5), 3.0, grid=grid, paths=256)
+    plain = df.solve(TASK, df.DiagonalNetwork(0.5), 3.0, grid=grid, points=256)
     known = plain.derivatives("alpha", "delta")
     by_alpha, by_delta = jax.jacfwd(curve, argnums=(0, 1))(0.5, 0.5)
     np.testing.assert_allclose(by_alpha, known["alpha"].test_error, rtol=1e-12, atol=1e-14)
@@ -149,7 +149,7 @@ def test_every_step_of_a_schedule_has_a_derivative():
 
     def end(steps):
         trainer = df.GradientDescent(steps)
-        return df.solve(TASK, NET, jnp.sum(steps), tol=1e-2, trainer=trainer, paths=512).test_error[-1]
+        return df.solve(TASK, NET, jnp.sum(steps), tol=1e-2, trainer=trainer, points=512).test_error[-1]
 
     slopes = jax.grad(end)(sizes)
     derivative = df.solve(

@@ -103,7 +103,7 @@ def test_mini_batches_agree_with_their_closed_form():
 def test_truncation_is_not_felt_inside_it():
     grid = [0, 0.5, 1.0, 1.5, 2.0]
     plain, cut = (
-        df.solve(SPARSE, df.diagonal_flow(net), 2.0, tol=1e-2, grid=grid, paths=512)
+        df.solve(SPARSE, df.diagonal_flow(net), 2.0, tol=1e-2, grid=grid, points=512)
         for net in (df.DiagonalNetwork(0.5), df.TruncatedDiagonalNetwork(0.5, M=30.0))
     )
     np.testing.assert_allclose(cut.test_error, plain.test_error, rtol=1e-10)
@@ -136,7 +136,7 @@ def test_stein_and_differentiation_agree():
 
     trainer = df.GradientDescent(0.5)
     stein, slope = (
-        df.solve(LABELS, flow(d), 5.0, tol=1e-2, trainer=trainer, paths=4096) for d in (False, True)
+        df.solve(LABELS, flow(d), 5.0, tol=1e-2, trainer=trainer, points=4096) for d in (False, True)
     )
     for name in CURVES:
         gap = np.abs(getattr(stein, name) - getattr(slope, name))
@@ -228,7 +228,7 @@ def test_a_flow_that_blows_up_says_when():
     flow = df.Flow(
         w=lambda theta: theta, ell=lambda f, datum: f - datum.f_star, p=lambda g, theta: theta**2, theta0=1.0
     )
-    early = df.solve(SPARSE, flow, 3.0, tol=1e-2, paths=64, throw=False)
+    early = df.solve(SPARSE, flow, 3.0, tol=1e-2, points=64, throw=False)
     assert re.search(r"beyond t=(0\.9|1)", early.status)
     assert not early.complete
     assert 0.5 < early.t[-1] < 1.01
@@ -236,14 +236,14 @@ def test_a_flow_that_blows_up_says_when():
     with pytest.raises(df.SolveError, match=r"blew up in step 1[0-9] "):
         df.solve(SPARSE, flow, 3.0, tol=1e-2, trainer=trainer)
     with pytest.raises(df.SolveError, match=r"could not be followed beyond|diverged"):
-        df.simulate(SPARSE, flow, 3.0, d=50, seeds=1)
+        df.simulate(SPARSE, flow, 3.0, d=50, runs=1)
 
 
 @pytest.fixture(scope="module")
 def logistic():
     """Fifteen steps of logistic regression, in theory and in finite models."""
     trainer = df.GradientDescent(1.0)
-    return df.compare(LABELS, df.logistic_flow(0.05), 15.0, d=800, seeds=8, tol=5e-3, trainer=trainer)
+    return df.compare(LABELS, df.logistic_flow(0.05), 15.0, d=800, runs=8, tol=5e-3, trainer=trainer)
 
 
 def test_logistic_regression_in_finite_models(logistic):
@@ -282,9 +282,12 @@ def test_results_are_saved_and_drawn(logistic, tmp_path):
         np.testing.assert_array_equal(again.overlap, result.overlap)
         assert again.trainer == result.trainer
         assert "logistic regression" in repr(again)
-        assert len(result.plot().lines) >= 2
-    ax = logistic.plot()
-    assert ax.get_xlabel() == "training time t"
+        ax = result.plot()
+        assert [text.get_text() for text in ax.get_legend().get_texts()][:2] == ["test", "train"]
+        assert "logistic regression, λ=0.05" in ax.figure.get_suptitle().replace("\n", " ")
+    left, right = logistic.plot().figure.axes
+    assert (left.get_xlabel(), right.get_ylabel()) == ("training time t", "test error")
+    assert (len(left.containers), len(right.containers)) == (4, 1)  # networks: both errors, and their key
     with pytest.raises(df.InputError, match="multiple of the step"):
         logistic.curves.at(0.3)
 
@@ -296,7 +299,7 @@ def test_several_tasks_at_once():
     for k, delta in enumerate((0.5, 2.0)):
         exact = df.lazy_curves(df.Task(delta, 0.1, task.prior), df.DiagonalNetwork(1.0), [1.0, 4.0])
         assert np.max(np.abs(both.at([1.0, 4.0]).test_error[k] - exact.test_error)) < 5e-3 * 0.11
-    assert both.law(1.0, 1).theta.ndim == 1
+    assert both[1].law(1.0).theta.ndim == 1
 
 
 def test_numbers_of_a_flow_may_be_arrays(tmp_path):
@@ -346,7 +349,7 @@ def test_stages_of_a_flow_are_measured(logistic_flow):
     assert half == pytest.approx(0.5 * (first + last), rel=1e-3)
     assert found["best_test_loss"].value == pytest.approx(np.min(logistic_flow.test_loss), abs=2e-3)
     assert found["best_stop_loss"].low < 9.08 < found["best_stop_loss"].high  # tol = 1e-3
-    assert df.plot_phases(logistic_flow).get_title().startswith("between the limits: logistic regression")
+    assert logistic_flow.phases().plot().get_title().startswith("between the limits: logistic regression")
     assert df.phases(SPARSE, df.logistic_flow())[0].label == "eq:flow_general"
     assert df.phases(SPARSE, df.diagonal_flow(df.DiagonalNetwork(10.0, 0.2)))[0].name == "lazy"
 
@@ -354,7 +357,7 @@ def test_stages_of_a_flow_are_measured(logistic_flow):
 @pytest.mark.parametrize("bend", [0.1, 0.5])
 def test_a_direction_dropped_before_may_come_back(bend):
     """Clipped residuals on sparse targets: what was dropped grows beside what is left, and is kept then."""
-    both = df.compare(SPARSE, df.huber_flow(bend), 3.0, d=400, seeds=6, tol=1e-2, t_eval=[0.3, 1.0, 3.0])
+    both = df.compare(SPARSE, df.huber_flow(bend), 3.0, d=400, runs=6, tol=1e-2, t_eval=[0.3, 1.0, 3.0])
     assert both.curves.status == "finished"
     for name in CURVES:
         gap, error = both.difference(name), both.standard_error(name)
@@ -391,7 +394,7 @@ def test_finite_models_of_growing_dimension(name, inputs):
     curves = df.solve(task, flow, t_max, tol=3e-3, trainer=trainer)
     spread = {}
     for d, seeds in ((500, 24), (2000, 6), (4000, 3)):
-        runs = df.simulate(task, flow, t_max, d=d, seeds=seeds, t_eval=times, trainer=trainer, inputs=inputs)
+        runs = df.simulate(task, flow, t_max, d=d, runs=seeds, t_eval=times, trainer=trainer, inputs=inputs)
         for curve in CURVES:
             spread.setdefault(curve, runs.standard_deviation(curve))
             gap = runs.mean(curve) - getattr(curves.at(times), curve)
@@ -406,7 +409,7 @@ def test_a_network_trained_on_another_loss():
     flow = df.diagonal_flow(net, loss=df.logistic_flow())
     trainer = df.GradientDescent(0.5)
     curves = df.solve(task, flow, 5.0, tol=2e-2, trainer=trainer)
-    runs = df.simulate(task, flow, 5.0, d=300, seeds=8, t_eval=[5.0], trainer=trainer)
+    runs = df.simulate(task, flow, 5.0, d=300, runs=8, t_eval=[5.0], trainer=trainer)
     gap = curves.at([5.0]).test_loss[0] - runs.mean("test_loss")[0]
     assert abs(gap) < 4 * np.hypot(runs.standard_error("test_loss")[0], curves.at([5.0]).test_loss_se[0])
     with pytest.raises(df.InputError, match="loss must be a model with one channel"):

@@ -82,7 +82,7 @@ def test_finite_networks_of_growing_dimension(depth):
     times = [1.0, 5.0, 30.0]
     curves = df.solve(task, net, 30.0)
     for d, seeds in ((500, 32), (1000, 16), (2000, 8), (4000, 4)):
-        runs = df.simulate(task, net, 30.0, d=d, seeds=seeds, t_eval=times, weights=True)
+        runs = df.simulate(task, net, 30.0, d=d, runs=seeds, t_eval=times, weights=True)
         for name in ("train_error", "test_error"):
             gap = runs.mean(name) - getattr(curves.at(times), name)
             error = np.hypot(runs.standard_error(name), getattr(curves.at(times), f"{name}_se"))

@@ -85,7 +85,7 @@ def test_jumps_are_right_in_steps(name):
     task, flow, trainer, steps = FINITE[name]
     t = trainer.step * np.array([1, steps // 2, steps])
     curves = df.solve(task, flow, t[-1], tol=1e-2, trainer=trainer)
-    runs = df.simulate(task, flow, t[-1], d=600, seeds=10, t_eval=t, trainer=trainer)
+    runs = df.simulate(task, flow, t[-1], d=600, runs=10, t_eval=t, trainer=trainer)
     for curve in ("train_loss", "test_loss"):
         gap = getattr(curves.at(t), curve) - runs.mean(curve)
         error = np.hypot(runs.standard_error(curve), getattr(curves.at(t), f"{curve}_se"))
@@ -116,7 +116,7 @@ def test_kinks_and_steep_functions_are_no_jumps():
         p=lambda g, theta: -jnp.clip(g, -0.3, 0.3),
         theta0=0.0,
     )
-    assert df.solve(LABELS, steep, 0.01, tol=0.1, paths=64, grid=[0.0, 0.01]).complete
+    assert df.solve(LABELS, steep, 0.01, tol=0.1, points=64, grid=[0.0, 0.01]).complete
 
 
 def test_truncation_that_is_felt():
@@ -147,12 +147,12 @@ def test_scaling_of_targets_noise_scale_decay_and_time(c):
     assert large.train_error / c**2 == pytest.approx(small.train_error, rel=1e-6)
 
 
-SCALED = dict(tol=1e-2, paths=256, grid=[0.0, 0.5, 1.5, 4.0])
+SCALED = dict(tol=1e-2, points=256, grid=[0.0, 0.5, 1.5, 4.0])
 
 
 def test_responses_of_functions_that_jump_are_refused(tmp_path):
     """A mean of derivatives is not the derivative of a mean there; everything else can be had and kept."""
-    options = dict(tol=1e-2, paths=256, trainer=df.GradientDescent(0.5))
+    options = dict(tol=1e-2, points=256, trainer=df.GradientDescent(0.5))
     hinge = df.solve(LABELS, HINGE, 1.5, **options)
     with pytest.raises(df.InputError, match=r"R_ell is a mean of derivatives, .*: ell jumps near f = "):
         hinge.R_ell  # noqa: B018

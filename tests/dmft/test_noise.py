@@ -80,7 +80,7 @@ EVERYTHING = dict(momentum=0.5, batch_fraction=0.5, temperature=0.01, label_nois
     ids=["network", "logistic", "network in a noisy flow", "logistic in a noisy flow"],
 )
 def test_finite_models_agree(net, trainer):
-    both = df.compare(TASK, net, 4.0, d=500, seeds=8, t_eval=[0.25, 1.0, 4.0], tol=2e-2, trainer=trainer)
+    both = df.compare(TASK, net, 4.0, d=500, runs=8, t_eval=[0.25, 1.0, 4.0], tol=2e-2, trainer=trainer)
     for name in ("train_error", "test_error"):
         allowed = 4 * both.standard_error(name) + 1 / 500  # fluctuations, and a bias of order 1/d
         assert np.all(np.abs(both.difference(name)) < allowed)
@@ -94,8 +94,8 @@ def test_many_steps_with_batches_have_white_normals():
     task, net, trainer = df.Task(0.6, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(0.2), df.SGD(0.3, 0.2)
     curves = df.solve(task, net, 45.0, tol=2e-2, trainer=trainer, preview=True)
     assert curves.test_error[-1] == pytest.approx(0.0369, abs=2e-2 * 0.11)
-    with pytest.raises(df.InputError, match="paths must be at least 4096 for 150 steps"):
-        df.solve(task, net, 45.0, trainer=trainer, paths=2048)
+    with pytest.raises(df.InputError, match="points must be at least 4096 for 150 steps"):
+        df.solve(task, net, 45.0, trainer=trainer, points=2048)
 
 
 def test_no_noise_gives_the_same_digits():

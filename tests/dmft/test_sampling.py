@@ -44,7 +44,7 @@ def test_leading_directions_come_first():
 
 def test_turned_normals_scatter_less_about_the_same_curve(monkeypatch):
     """α = 10 with decay, where 27 directions are three that matter: less than half of the scatter."""
-    net, options = df.DiagonalNetwork(10.0, 0.1), dict(tol=1e-3, paths=1024, throw=False)
+    net, options = df.DiagonalNetwork(10.0, 0.1), dict(tol=1e-3, points=1024, throw=False)
     turned = [df.solve(TASK, net, 100.0, seed=seed, **options) for seed in range(3)]
     monkeypatch.setattr(refine, "rehearsed", lambda *arguments: ())
     plain = [df.solve(TASK, net, 100.0, grid=turned[0].edges, seed=seed, **options) for seed in range(3)]
@@ -129,7 +129,7 @@ def test_a_sample_of_a_networks_size_is_a_network_on_average(monkeypatch):
     plan = refine.with_replicas(refine.first_plan(order)._replace(epsilons=(1e-6,)), count)
     found = ensemble.march_along(order.equations, order.problems, plan, order.edges, silent, count)
     mine = np.array([curves_of(net, one)["train_loss"] for one in found.replicas[0]])
-    runs = df.simulate(task, net, 5.0, t_eval=order.edges, d=d, seeds=count, trainer=trainer, targets="iid")
+    runs = df.simulate(task, net, 5.0, t_eval=order.edges, d=d, runs=count, trainer=trainer, targets="iid")
     theirs = np.asarray(runs.train_loss)
     errors = [np.std(x, axis=0, ddof=1) / np.sqrt(count) for x in (mine, theirs)]
     assert np.all(np.abs(mine.mean(axis=0) - theirs.mean(axis=0)) < 4 * np.hypot(*errors) + 1e-12)

@@ -92,15 +92,21 @@ def test_round_trip_and_plot(standard, tmp_path):
         assert np.array_equal(getattr(again, name), getattr(standard, name)), name
     assert again.at([3.0]).test_error == standard.at([3.0]).test_error
     ax = standard.plot()
-    assert ax.get_xscale() == ax.get_yscale() == "log"
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["test", "train"]
+    assert ax.get_xscale() == "log"
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["test", "train", "below tol = 0.001"]
+    train = next(line for line in ax.lines if line.get_label() == "train")
+    assert np.nanmin(train.get_ydata()) >= 1e-3 * UNIT  # a solid line only where tol resolves it
+    right = ax.figure.axes[1]
+    assert right.get_yscale() == "linear"
+    assert [t.get_text() for t in right.get_legend().get_texts()][1].startswith("least: 0.0")
+    assert "α = 0.5, λ = 0, depth 2, tol = 0.001" in ax.figure.get_suptitle()
 
 
 def test_lazy_limit_has_all_four_kernels_in_closed_form():
     """Relative error of the lazy forms is of order 1/α² = 1e-3; blocks short beside the relaxation."""
     task, net = sparse_task(), df.DiagonalNetwork(30.0)
     edges = np.linspace(0, 3.0, 26) / 900  # t α² up to 3, fastest rate 5.8
-    curves = df.solve(task, net, edges[-1], paths=2048, grid=edges, tol=1e-4)
+    curves = df.solve(task, net, edges[-1], points=2048, grid=edges, tol=1e-4)
     exact = df.lazy_curves(task, net, curves.t)
     for name in ("C_w", "C_f", "R_w", "R_f"):
         gap = np.abs(getattr(curves, name) - getattr(exact, name))
@@ -158,7 +164,7 @@ def test_training_ends_at_the_fixed_point(delta, alpha, lam, depth, t_max):
 
 def test_finite_networks_agree():
     """d = 400: within four standard errors; the bias, of order 1/d, is below them."""
-    found = df.compare(sparse_task(), df.DiagonalNetwork(0.8, 0.05, 3), 30.0, d=400, seeds=8, tol=3e-3,
+    found = df.compare(sparse_task(), df.DiagonalNetwork(0.8, 0.05, 3), 30.0, d=400, runs=8, tol=3e-3,
                        t_eval=[0.5, 3.0, 30.0])  # fmt: skip
     for name in ("train_error", "test_error"):
         assert np.all(np.abs(found.difference(name)) < 4 * found.standard_error(name)), name
@@ -181,8 +187,10 @@ def test_arrays_are_solved_together_and_keep_their_axes(together):
     alone = df.solve(df.Task(2.0, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(0.3), 5.0, tol=1e-2)
     gap = together.at([1.0, 5.0]).test_error[1, 0] - alone.at([1.0, 5.0]).test_error
     assert np.max(np.abs(gap)) < 1e-2 * UNIT
-    assert together.law(5.0, 1, 0).w.shape == together.path_target[1, 0].shape
-    assert len(together.plot().get_lines()) == 9
+    assert together[1, 0].law(5.0).w.shape == together.path_target[1, 0].shape
+    labels = [text.get_text() for text in together.plot().get_legend().get_texts()]
+    assert labels[:2] == ["test, δ = 0.5, α = 0.3", "test, δ = 0.5, α = 1"]
+    assert labels[4] == "training errors"
 
 
 def test_a_curve_that_is_zero_changes_nothing_between_nodes_of_the_others(together):
@@ -206,7 +214,7 @@ def compiled(caplog):
 
 def test_a_shape_is_compiled_once_and_new_values_never(compiled):
     """The pilot, the rounds and all replicas of one size are one program (weak types made it two)."""
-    options = dict(tol=1e-2, paths=136, grid=[0.0, 0.5, 1.5, 4.0])
+    options = dict(tol=1e-2, points=136, grid=[0.0, 0.5, 1.5, 4.0])
     df.solve(sparse_task(), df.DiagonalNetwork(0.5, 0.1), 4.0, **options)
     assert compiled() == 1
     df.solve(df.Task(0.7, 0.3, df.Bernoulli(0.1, 2.0)), df.DiagonalNetwork(0.2, 0.01), 4.0, **options)
@@ -226,7 +234,7 @@ def test_sweeps_that_are_foreseen_end_where_the_others_do(monkeypatch):
     monkeypatch.setattr(refine, "round_of", counting)
     task, net = df.Task(1.2, 0.1, df.Bernoulli(0.3)), df.DiagonalNetwork(10.0, 0.001)
     edges = np.concatenate([[0.0], np.geomspace(0.01, 20.0, 14)])
-    options = dict(tol=1e-3, paths=128, throw=False)
+    options = dict(tol=1e-3, points=128, throw=False)
     fast = df.solve(task, net, 20.0, grid=edges, **options)
     monkeypatch.setattr(blocks, "foreseen", lambda before, own, found, *rest: found)
     more = np.concatenate([edges, [22.0, 24.0, 26.0]])  # more pages: another program
@@ -239,7 +247,7 @@ def test_sweeps_that_are_foreseen_end_where_the_others_do(monkeypatch):
 def test_what_unfinished_sweeps_leave_is_in_the_error_bars(monkeypatch):
     """The same points, with sweeps that end a thousand times too early [eq:unfinished]."""
     edges = np.concatenate([[0.0], np.geomspace(0.1, 50.0, 14)])
-    net, options = df.DiagonalNetwork(5.0, 0.01), dict(tol=1e-3, paths=128, grid=edges, throw=False)
+    net, options = df.DiagonalNetwork(5.0, 0.01), dict(tol=1e-3, points=128, grid=edges, throw=False)
     tight = df.solve(sparse_task(), net, 50.0, **options)
     monkeypatch.setattr(refine, "SETTLED_SHARE", 1000 * refine.SETTLED_SHARE)
     loose = df.solve(sparse_task(), net, 50.0, **options)
@@ -250,7 +258,7 @@ def test_what_unfinished_sweeps_leave_is_in_the_error_bars(monkeypatch):
 
 def test_blocks_that_a_pilot_has_made_too_long_are_halved(monkeypatch):
     monkeypatch.setattr(refine, "TIME_SHARE", 30.0)  # of the pilot
-    net, options = df.DiagonalNetwork(0.5), dict(tol=1e-3, paths=1024)
+    net, options = df.DiagonalNetwork(0.5), dict(tol=1e-3, points=1024)
     rough = df.solve(sparse_task(), net, 20.0, preview=True)
     curves = df.solve(sparse_task(), net, 20.0, **options)
     assert len(curves.edges) > len(rough.edges)
@@ -272,7 +280,7 @@ def test_a_stiff_start_is_resolved():
 
 
 def test_memory_bounds_what_is_solved_at_once_and_changes_nothing():
-    options = dict(tol=1e-2, paths=256, grid=[0.0, 0.5, 1.5, 4.0], seed=3)
+    options = dict(tol=1e-2, points=256, grid=[0.0, 0.5, 1.5, 4.0], seed=3)
     whole = df.solve(sparse_task(), df.DiagonalNetwork(0.5), 4.0, **options)
     parts = df.solve(sparse_task(), df.DiagonalNetwork(0.5), 4.0, memory_gb=0.02, **options)
     assert np.array_equal(whole.test_error, parts.test_error)
@@ -292,7 +300,7 @@ def test_interruption_returns_what_is_solved_when_asked():
             raise KeyboardInterrupt
 
     arguments = (sparse_task(), df.DiagonalNetwork(0.5), 4.0)
-    options = dict(tol=1e-2, paths=256, grid=[0.0, 0.5, 1.5, 4.0], progress=stop_after_two)
+    options = dict(tol=1e-2, points=256, grid=[0.0, 0.5, 1.5, 4.0], progress=stop_after_two)
     partial = df.solve(*arguments, throw=False, **options)
     assert partial.status == "interrupted"
     assert not partial.complete
@@ -320,7 +328,7 @@ def test_failure_is_loud_and_can_be_asked_to_be_quiet(monkeypatch):
         (dict(t_max=np.inf), "t_max"),
         (dict(tol=0.0), "tol must be one number from 1e-6 to 0.1, got 0"),
         (dict(rtol=0.0), "rtol"),
-        (dict(paths=10), "paths must be an integer from 64"),
+        (dict(points=10), "points must be an integer from 64"),
         (dict(grid=[0.0, 1.0], net=df.DiagonalNetwork(0.5, 4.0, 3)), "blocks of at most 0.75"),
         (dict(grid=[0.0, 2.0, 1.0]), "grid must be a list of increasing times from 0 to t_max"),
         (dict(seed=-1), "seed"),
@@ -338,7 +346,7 @@ def test_bad_input_is_refused(change, message):
 def test_progress_is_shown_when_asked(capsys, monkeypatch):
     monkeypatch.setattr("dynafield.progress.PATIENCE", 0.0)
     df.solve(
-        sparse_task(), df.DiagonalNetwork(0.5), 1.0, tol=1e-2, paths=256, grid=[0, 0.3, 1.0], progress=True
+        sparse_task(), df.DiagonalNetwork(0.5), 1.0, tol=1e-2, points=256, grid=[0, 0.3, 1.0], progress=True
     )
     assert "blocks" in capsys.readouterr().err
 

@@ -39,7 +39,7 @@ def test_curves_are_those_of_finite_models(name):
     task = df.Task(0.8, 0.3, df.Bernoulli(0.2), spectrum=spectrum)
     end = 4.0 if name == "mini-batches" else 8.0
     times = TIMES[:-1] if name == "mini-batches" else TIMES
-    pair = df.compare(task, net, end, d=400, seeds=10, tol=1e-2, t_eval=times, trainer=trainer)
+    pair = df.compare(task, net, end, d=400, runs=10, tol=1e-2, t_eval=times, trainer=trainer)
     for curve in ("train_error", "test_error"):
         gap = np.abs(pair.difference(curve))
         assert np.all(gap < 4 * pair.standard_error(curve) + 0.01 * pair.runs.mean(curve)), curve

@@ -75,7 +75,7 @@ NETWORKS = (
     ids=str,
 )
 def test_finite_networks_agree(trainer, net):
-    found = df.compare(TASK, net, 30 * trainer.step, d=800, seeds=16, trainer=trainer, tol=2e-3)
+    found = df.compare(TASK, net, 30 * trainer.step, d=800, runs=16, trainer=trainer, tol=2e-3)
     for name in ("train_error", "test_error", "loss"):
         theory = getattr(found.curves.at(found.t), name)
         own = found.curves.at(found.t).train_error_se if name == "loss" else None
@@ -106,7 +106,7 @@ def test_momentum_looks_ahead_and_goes_with_batches_and_schedules(trainer):
     assert curves.t == pytest.approx(after, rel=1e-12)
     runs = np.array([plain_loop(trainer, net, d, steps, seed) for seed in range(seeds)])
     mean, error = np.mean(runs, axis=0), np.std(runs, axis=0, ddof=1) / np.sqrt(seeds)
-    ours = df.simulate(TASK, net, after[-1], d=d, seeds=seeds, trainer=trainer, t_eval=after, seed=5)
+    ours = df.simulate(TASK, net, after[-1], d=d, runs=seeds, trainer=trainer, t_eval=after, seed=5)
     for row, name in enumerate(("train_error", "test_error")):
         theory, own = getattr(curves, name), getattr(curves, f"{name}_se")
         assert np.all(np.abs(mean[row] - theory) < 4 * np.hypot(error[row], own) + 4 * theory / d), name
@@ -153,7 +153,7 @@ def test_schedules_are_files_too(tmp_path):
     assert curves.at([0.75]).test_error == pytest.approx(curves.test_error[2])
     with pytest.raises(df.InputError, match=r"a sum of the first steps, got 0\.8125: 0\.75 and 0\.875"):
         curves.at([0.8125])
-    with pytest.raises(df.InputError, match=r"t_max must be at most 0\.875, where the steps end, got 2"):
+    with pytest.raises(df.InputError, match=r"at most 0\.875, the last time of the steps, got 2"):
         df.solve(TASK, df.DiagonalNetwork(0.5), 2.0, trainer=trainer)
 
 
@@ -173,7 +173,7 @@ def test_finite_networks_of_growing_dimension(depth, trainer):
     t = trainer.step * np.array([2, 10, steps])
     curves = df.solve(TASK, net, steps * trainer.step, trainer=trainer)
     for d, seeds in ((500, 32), (1000, 16), (2000, 8), (4000, 4)):
-        runs = df.simulate(TASK, net, steps * trainer.step, d=d, seeds=seeds, t_eval=t, trainer=trainer)
+        runs = df.simulate(TASK, net, steps * trainer.step, d=d, runs=seeds, t_eval=t, trainer=trainer)
         for name in ("train_error", "test_error"):
             gap = runs.mean(name) - getattr(curves.at(t), name)
             error = np.hypot(runs.standard_error(name), getattr(curves.at(t), f"{name}_se"))
@@ -236,7 +236,7 @@ def test_loss_grows_beyond_the_edge_of_stability(factor, grows):
         task=TASK, net=df.DiagonalNetwork(10.0), t_max=20 * step, trainer=df.GradientDescent(step)
     )
     curves = df.solve(tol=1e-2, **arguments)
-    runs = df.simulate(d=400, seeds=2, t_eval=curves.t, **arguments)
+    runs = df.simulate(d=400, runs=2, t_eval=curves.t, **arguments)
     for error in (curves.train_error, *runs.train_error):
         assert (error[20] > 10 * error[5]) == grows
         assert (error[20] < error[5]) == (not grows)
@@ -249,7 +249,7 @@ def test_blow_up_is_reported_with_its_step():
     with pytest.raises(df.SolveError, match="training blew up in step"):
         df.solve(*arguments, trainer=trainer, tol=1e-2)
     curves = df.solve(*arguments, trainer=trainer, tol=1e-2, throw=False)
-    runs = df.simulate(*arguments, trainer=trainer, d=400, seeds=2, throw=False)
+    runs = df.simulate(*arguments, trainer=trainer, d=400, runs=2, throw=False)
     steps = np.round(runs.stopped_at / step)
     assert "blew up in step" in curves.status
     assert not curves.complete
@@ -272,7 +272,7 @@ def test_round_trip_times_and_plot(tmp_path):
     ):
         curves.at([0.625])
     assert np.all(np.triu(curves.R_w[0]) == 0)
-    assert "HeavyBall" in curves.plot().get_title()
+    assert "HeavyBall(step=0.25, momentum=0.5)" in curves.plot().figure.get_suptitle()
 
 
 @pytest.mark.parametrize(

@@ -126,11 +126,11 @@ def test_training_ends_at_the_minimizer(n, net, end):
         net,
         end,
         inputs=X,
-        seeds=1,
+        runs=1,
         t_eval=[0.0, end],
         residuals=True,
         weights=True,
-        trainer=df.GradientFlow(1e-8),
+        tol=1e-8,
     )
     labels = X @ runs.weights[0, 0] - runs.residuals[0, 0]
     limit = df.minimizer(X, labels, net).w

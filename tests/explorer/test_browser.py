@@ -8,6 +8,7 @@ import pytest
 
 import dynafield as df
 from dynafield.explorer.presets import PRESETS
+from dynafield.explorer.rules import network_of, read_view, task_of
 from dynafield.explorer.setting import AXES, Setting, View
 from tests.explorer.browser import chromium, serving
 
@@ -143,7 +144,7 @@ def test_dragging_typing_and_refusing(tab):
     alpha = float(shown)
     assert alpha == pytest.approx(1e-3 * 1e5**0.3, rel=0.1)
     one.wait("solved")
-    end = float(df.fixed_point(Setting().task, df.DiagonalNetwork(alpha)).test_error)
+    end = float(df.fixed_point(task_of(Setting()), df.DiagonalNetwork(alpha)).test_error)
     one.wait(re.escape(f"{end:.6g}"), ".rows")
     one.type("delta", "0.8")
     one.page.wait_for_url("**delta=0.8**")
@@ -171,7 +172,7 @@ def test_a_link_reproduces_the_view(tab):
     first.click("keep")
     first.page.wait_for_url("**pin=*pin=*")
     link = first.copied("link")
-    assert View.read(link.partition("?")[2]).pins == (view.pins[0], Setting(alpha=0.3, sigma=0.2, t_max=20.0))
+    assert read_view(link.partition("?")[2]).pins == (view.pins[0], Setting(alpha=0.3, sigma=0.2, t_max=20.0))
     second = tab(link.partition("/?")[2] and "?" + link.partition("?")[2])
     second.wait("solved")
     assert second.has("sigma", "0.2")
@@ -196,25 +197,25 @@ def test_finite_networks_are_added_stopped_and_downloaded(tab, tmp_path):
     one = tab("?t_max=20&tol=0.01")
     one.wait("solved")
     one.type("d", "100")
-    one.type("seeds", "4")
+    one.type("runs", "4")
     one.click("add")
     one.wait("4 networks of n = 50, d = 100", ".training")
     with one.page.expect_download() as got:
         one.page.locator(".files a", has_text="networks").click()
     got.value.save_as(tmp_path / "runs.nc")
     runs = df.load(tmp_path / "runs.nc")
-    assert (runs.d, runs.seeds) == (100, 4)
+    assert (runs.d, runs.count) == (100, 4)
     with one.page.expect_download() as got:
         one.page.locator(".files a", has_text="curve").click()
     got.value.save_as(tmp_path / "curve.nc")
-    exact = df.solve(Setting().task, Setting().net, 20.0, tol=0.01)
+    exact = df.solve(task_of(Setting()), network_of(Setting()), 20.0, tol=0.01)
     np.testing.assert_allclose(df.load(tmp_path / "curve.nc").test_error, exact.test_error, rtol=1e-9)
     with one.page.expect_download() as got:
         one.page.locator(".files a", has_text="PNG").click()
     got.value.save_as(tmp_path / "picture.png")
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
     one.type("d", "1500")
-    one.type("seeds", "50")
+    one.type("runs", "50")
     one.click("add")
     one.wait("runs", ".training")
     one.click("stop")
@@ -235,7 +236,7 @@ def test_presets_show_what_they_promise(tab, names):
         one.wait(re.escape(PRESETS[name].words[:20]), ".trouble")
         one.page.wait_for_url("**" + PRESETS[name].view.setting.query() + "**")
         one.wait("solved")
-        shown = View.read(one.page.url.partition("?")[2])
+        shown = read_view(one.page.url.partition("?")[2])
         assert shown == PRESETS[name].view
 
 
@@ -244,7 +245,7 @@ def test_time_moves_the_histogram_and_nothing_else(tab):
     one.wait("solved")
     before = row(one, "test error at T")
     one.drag("time", 0.1)
-    one.wait(r"at t = 0\.\d", ".slider-time")
+    one.wait(r"at t = 0\.\d", ".time-words")
     one.page.wait_for_url("**at=0.1**")
     assert row(one, "test error at T") == before
 
@@ -257,6 +258,70 @@ def test_the_page_fits_its_window(tab, width):
     controls, plot = (one.page.locator(name).first.bounding_box() for name in (".controls", ".bk-Figure"))
     assert (plot["x"] > controls["width"]) == (width > 760)
     assert plot["width"] > 280
+    for box in one.page.locator(".controls :is(input, select, button)").all():
+        place = box.bounding_box()
+        if place is not None:
+            assert place["x"] >= controls["x"]
+            assert place["x"] + place["width"] <= controls["x"] + controls["width"] + 1, box
+
+
+MUTED = """(wanted) => {
+  const models = Bokeh.documents.flatMap((one) => [...one._all_models.values()])
+  const own = models.filter((m) => m.type == 'GlyphRenderer' && m.name == 'own')
+  return own.length > 0 && own.every((m) => m.muted == wanted)
+}"""
+"""Whether everything of the present curve is grey, or nothing of it."""
+SAID = """() => { window.said = []; window.watch = setInterval(() => {
+  const models = Bokeh.documents.flatMap((one) => [...one._all_models.values()])
+  const own = models.find((m) => m.type == 'GlyphRenderer' && m.name == 'own')
+  const state = models.find((m) => [...(m.css_classes || [])].includes('status'))
+  window.said.push([own.muted, state.text])
+}, 5) }"""
+"""Keeps what the status says, and whether the curve is grey."""
+
+
+def test_on_a_narrow_screen_the_curve_is_in_sight_and_grey_while_dragging(tab):
+    one = tab("?t_max=20&tol=0.05", width=420)
+    one.wait("solved")
+    one.page.mouse.wheel(0, 200)
+    one.page.wait_for_function("window.scrollY > 100")
+    one.page.evaluate(SAID)
+    handle, bar = (one.page.locator(f".slider-sigma .noUi-{name}") for name in ("handle", "target"))
+    box, grip = bar.bounding_box(), handle.bounding_box()
+    y = grip["y"] + grip["height"] / 2
+    one.page.mouse.move(grip["x"] + grip["width"] / 2, y)
+    one.page.mouse.down()
+    one.page.mouse.move(box["x"] + 0.6 * box["width"], y, steps=5)
+    one.page.wait_for_function(MUTED, arg=True)
+    plot = one.page.locator(".plot-curves").first.bounding_box()
+    assert plot["y"] >= 0, "the curve stays in sight"
+    assert plot["y"] + plot["height"] < y, "and does not cover the slider"
+    one.page.mouse.up()
+    one.page.wait_for_url("**sigma=0.6**")
+    one.wait("solved")
+    one.page.wait_for_function(MUTED, arg=False)
+    said = one.page.evaluate("clearInterval(window.watch) || window.said")
+    assert any(muted for muted, _ in said)
+    assert not [text for muted, text in said if muted and "solved" in text], "grey is never called solved"
+
+
+def test_scales_trainers_and_kernels(tab):
+    one = tab("?t_max=20&tol=0.05")
+    one.wait("solved")
+    one.page.locator(".scale button", has_text="linear").click()
+    one.page.wait_for_url("**scale=linear**")
+    one.page.locator(".kernel select").select_option("residuals, C_f(t, s)")
+    one.page.wait_for_url("**kernel=C_f**")
+    one.page.locator(".trainer select").select_option("heavy ball (momentum)")
+    assert one.has("momentum", "0.9")
+    one.type("t_max", "2.04")
+    one.wait("T is now 2: 20 steps", ".trouble")
+    one.wait("solved")
+    assert "step=0.1" in one.page.url
+    one.wait("not shown: the rate γ is that of gradient flow", ".limit-note")
+    assert "stage:" not in one.wait("not shown", ".rows")
+    exact = df.solve(task_of(Setting()), network_of(Setting()), 2.0, tol=0.05, trainer=df.HeavyBall(0.1, 0.9))
+    assert row(one, "test error at T") == pytest.approx(float(exact.test_error[-1]), rel=1e-3)
 
 
 def test_tabs_do_not_see_each_other_and_closed_ones_stop(tab, browser, address):
@@ -265,7 +330,7 @@ def test_tabs_do_not_see_each_other_and_closed_ones_stop(tab, browser, address):
     one.wait("solved")
     assert other.has("alpha", "0.5")
     gone = Tab(browser, address, "?alpha=0.003&t_max=900&tol=0.001")
-    gone.wait("sharpening")
+    gone.wait("full accuracy: ")
     gone.close()
     began = time.monotonic()
     other.type("alpha", "0.9")

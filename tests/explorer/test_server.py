@@ -70,13 +70,13 @@ import sys
 import panel as pn
 from bokeh.document import Document
 from panel.io.state import set_curdoc
-from dynafield.explorer.desk import Desk
+from dynafield.explorer.job_queue import JobQueue
 from dynafield.explorer.page import Page
-from dynafield.explorer.tab import Desks
+from dynafield.explorer.tab import Queues
 
 document = Document()
 with set_curdoc(document):
-    page = Page(Desks(*(Desk("none") for _ in range(3))), QUERY, lambda: True)
+    page = Page(Queues(*(JobQueue("none") for _ in range(3))), QUERY, lambda: True)
     page.widgets.view.server_doc(document)
 assert "error at rest" in str(document.to_json())
 print("jax" in sys.modules)

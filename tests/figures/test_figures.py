@@ -102,3 +102,18 @@ def test_colours_are_told_apart_without_red_or_green(eyes):
 
     assert least(COLOURS) > 0.14
     assert least(("#0b6e99", "#d1495b", "#edae49", "#3a7d44", "#6a4c93", "#555555")) < 0.1
+
+
+@pytest.mark.parametrize("error", [None, np.full((2, 3), 0.01)])
+def test_grokking_has_a_band_where_its_file_has_error_bars(sparse, error, tmp_path):
+    """Files of before have none."""
+    curves, one = np.array([[0.07, 0.05, 0.04], [0.07, 0.06, 0.04]]), np.ones(2)
+    found = df.Grokking(
+        sparse, NET(np.array([3.0, 10.0]), 0.2), half_time=one, half_time_se=one, shift=one,
+        plateau=0.07, end=0.03, offset=np.array([-1.0, 0.0, 1.0]), test_error=curves, test_error_se=error,
+    )  # fmt: skip
+    ax = df.load(found.save(tmp_path / "grokking.nc")).plot()
+    assert len(ax.collections) == (0 if error is None else 2)
+    np.testing.assert_array_equal(ax.lines[1].get_ydata(), curves[1])
+    assert ax.get_ylim()[0] == 0.0
+    assert "λ = 0.2, depth 2" in ax.get_title().replace("\n", " ")

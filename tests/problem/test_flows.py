@@ -44,7 +44,7 @@ def flow(**changes):
             r"theta0 must be a function of \(w_star, normals\)",
         ),
         (dict(z=np.ones(20)), "labels, must be made in ell"),
-        (dict(z=1.0), "z must be a law"),
+        (dict(z=1.0), "z must be a distribution"),
         (dict(z=df.FromNormals(lambda e, f_star: e[0])), r"z must be a function of \(normals\)"),
         (dict(z=df.FromNormals(lambda e: e[:, None], 2)), "z must return a number or a vector"),
         (dict(linear=True, ell=lambda f, datum: jnp.tanh(f)), "ell must be affine in f"),

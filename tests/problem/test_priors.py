@@ -111,7 +111,7 @@ def test_a_users_mixture_that_is_no_law_is_refused(weight, mean, std, text):
         def mixture(self):
             return df.Components(np.array(weight), np.array(mean), np.array(std))
 
-    with pytest.raises(ValueError, match="prior Wrong must have a mixture that is a law: " + text):
+    with pytest.raises(ValueError, match="prior Wrong must have a mixture that is a distribution: " + text):
         df.Task(0.5, 0.1, Wrong())
 
 

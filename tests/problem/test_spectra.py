@@ -60,7 +60,7 @@ def test_one_group_of_variance_one_is_no_spectrum():
         assert (a.test_error, a.train_error) == (b.test_error, b.train_error)
     a, b = (df.solve(task, df.DiagonalNetwork(0.3), 5.0, tol=1e-2, preview=True) for task in (one, none))
     assert np.array_equal(a.test_error, b.test_error)
-    a, b = (df.simulate(task, df.DiagonalNetwork(0.3), 5.0, d=40, seeds=1).test_error for task in (one, none))
+    a, b = (df.simulate(task, df.DiagonalNetwork(0.3), 5.0, d=40, runs=1).test_error for task in (one, none))
     assert np.array_equal(a, b)
 
 
@@ -97,7 +97,7 @@ def test_files_keep_the_spectrum(name):
 
 
 REFUSED = {
-    "shares of groups": lambda: df.Spectrum.groups([(0.5, 1.0), (0.4, 2.0)]),
+    "fractions of groups": lambda: df.Spectrum.groups([(0.5, 1.0), (0.4, 2.0)]),
     "groups must be": lambda: df.Spectrum.groups([(0.5, 1.0), (0.5, 2.0, df.Bernoulli(0.1))]),
     "variances": lambda: df.Spectrum.empirical([1.0, 0.0]),
     "factor": lambda: df.Spectrum.empirical([1.0, 1e-20]),

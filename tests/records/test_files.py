@@ -1,10 +1,12 @@
 """Results survive saving and loading; other files are refused with a reason."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
 import dynafield as df
+from dynafield.records import files
 
 NET = df.DiagonalNetwork
 RESULTS = {
@@ -130,6 +132,36 @@ def test_text_and_html_say_what_matters():
     assert "<td" in result._repr_html_()
     assert "0.06180062899" in result._repr_html_()
     assert "[2×3]" in repr(RESULTS["grid"]())
+
+
+def test_tables(tmp_path, sparse):
+    """One row for each point, parameters and times beside the numbers; further axes are left out."""
+    one = df.fixed_point(sparse, df.DiagonalNetwork(0.5, 0.1))
+    table = pd.read_csv(one.save(tmp_path / "one.csv"))
+    assert len(table) == 1
+    assert table["test_error"][0] == pytest.approx(one.test_error, rel=1e-15)
+    assert table["alpha"][0] == 0.5
+    grid = df.fixed_point(sparse, df.DiagonalNetwork(np.array([[0.5], [1.0]]), np.array([0.1, 0.2, 0.3])))
+    table = grid.to_dataframe()
+    assert len(table) == 6
+    np.testing.assert_array_equal(table["test_error"], np.ravel(grid.test_error))
+    np.testing.assert_array_equal(table["lam"], [0.1, 0.2, 0.3] * 2)
+    runs = df.simulate(sparse, df.DiagonalNetwork(0.5), 2.0, d=20, runs=2, t_eval=[1.0, 2.0], progress=False)
+    table = runs.to_dataframe()
+    assert list(table.columns[:2]) == ["run", "time"]
+    np.testing.assert_array_equal(table["time"], [1.0, 2.0] * 2)
+    np.testing.assert_array_equal(runs.to_xarray()["test_error"].sel(time=2.0), runs.test_error[:, 1])
+    np.testing.assert_array_equal(table["test_error"], runs.test_error.ravel())
+    with pytest.raises(df.FileError, match=r"must end in \.nc, \.csv"):
+        one.save(tmp_path / "one.h5")
+
+
+def test_only_records_are_loaded(tmp_path):
+    """A file whose kind is the name of a function, or of nothing."""
+    for kind in ("solve", "problem", "Nothing"):
+        files.write(xr.Dataset({"x": 1.0}), kind, tmp_path / "odd.nc")
+        with pytest.raises(df.FileError, match=f"holds a '{kind}', written by dynafield"):
+            df.load(tmp_path / "odd.nc")
 
 
 def test_a_failed_write_leaves_neither_a_file_nor_a_part(tmp_path, monkeypatch, sparse):

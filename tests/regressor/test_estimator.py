@@ -49,7 +49,7 @@ def test_weight_decay_is_the_lasso_of_the_scaled_data(sparse_data):
     model = Regressor(alpha=0.5, lam=0.5, tol=1e-6).fit(X, y)
     scale = X.std(axis=0) * np.sqrt(120)
     lasso = Lasso(alpha=0.5 / 120, tol=1e-12, max_iter=100_000).fit((X - X.mean(axis=0)) / scale, y)
-    np.testing.assert_allclose(model.coef_ * scale, lasso.coef_, atol=1e-2 * np.max(np.abs(lasso.coef_)))
+    np.testing.assert_allclose(model.coef_ * scale, lasso.coef_, atol=1e-6 * np.max(np.abs(lasso.coef_)))
     assert model.intercept_ == pytest.approx(y.mean() - X.mean(axis=0) @ model.coef_)
 
 
@@ -97,6 +97,32 @@ def test_it_works_in_pipelines_and_searches(sparse_data):
                           {"diagonalnetworkregressor__alpha": [0.01, 10.0]}, cv=3)  # fmt: skip
     search.fit(X, y)
     assert search.best_params_ == {"diagonalnetworkregressor__alpha": 0.01}
+
+
+@pytest.mark.parametrize(("alpha", "lam"), [(0.01, 0.1), (1.0, 0.01), (3.0, 1.0)])
+def test_training_with_weight_decay_comes_to_an_end(alpha, lam):
+    """Its approach is slower than any exponential; followed it is near, and the last weights are the end."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((50, 100))
+    y = X[:, :5].sum(axis=1) + 0.5 * rng.standard_normal(50)
+    model = Regressor(alpha, lam).fit(X, y)
+    assert model.converged_
+    before, end = model.coef_path_[-2:]
+    assert np.linalg.norm(before - end) < 0.1 * np.linalg.norm(end)
+    assert model.t_[-1] < 50 / lam
+    assert model.train_error_[-1] == pytest.approx(np.mean((y - model.predict(X)) ** 2), rel=1e-9)
+
+
+def test_training_to_a_time_after_which_nothing_moves_has_ended(sparse_data):
+    X, y, _ = sparse_data
+    assert Regressor(alpha=0.1, lam=5.0, t_max=300.0).fit(X, y).converged_
+    assert not Regressor(alpha=0.1, lam=5.0, t_max=1.0).fit(X, y).converged_
+
+
+def test_a_search_over_weight_decay_just_works(sparse_data):
+    X, y, _ = sparse_data
+    search = GridSearchCV(Regressor(alpha=0.01), {"lam": [0.1, 1.0, 1e3]}, cv=2).fit(X, y)
+    assert search.best_params_["lam"] < 1e3
 
 
 def test_constant_columns_and_targets(sparse_data):

@@ -125,9 +125,9 @@ def test_lazy_training_is_linear_regression():
 
 
 def test_truncation_is_silent_inside_and_felt_outside(sparse):
-    plain = df.simulate(sparse, NET(0.3), 20.0, d=40, seeds=2)
-    wide = df.simulate(sparse, CUT(0.3, M=5.0), 20.0, d=40, seeds=2)
-    tight = df.simulate(sparse, CUT(0.3, M=0.5), 20.0, d=40, seeds=2)
+    plain = df.simulate(sparse, NET(0.3), 20.0, d=40, runs=2)
+    wide = df.simulate(sparse, CUT(0.3, M=5.0), 20.0, d=40, runs=2)
+    tight = df.simulate(sparse, CUT(0.3, M=0.5), 20.0, d=40, runs=2)
     assert np.array_equal(plain.w, wide.w)
     assert np.max(np.abs(plain.w)) > 0.6
     assert np.max(np.abs(tight.w)) < 0.5 * 1.5
@@ -145,7 +145,7 @@ def test_truncation_is_silent_inside_and_felt_outside(sparse):
 def test_training_ends_where_the_theory_says(sparse, net, end):
     """Test error at d = 400 within 4 standard errors of 12 runs (a chance of 1e-4, at a fixed seed)."""
     theory = df.fixed_point(sparse, net)
-    runs = df.simulate(sparse, net, end, d=400, seeds=12, seed=5, t_eval=[end], trainer=df.GradientFlow(1e-4))
+    runs = df.simulate(sparse, net, end, d=400, runs=12, seed=5, t_eval=[end], tol=1e-4)
     error = runs.mean("test_error")[-1] - theory.test_error
     assert abs(error) < 4 * runs.standard_error("test_error")[-1]
     assert runs.standard_error("test_error")[-1] < 0.07 * theory.test_error
@@ -155,7 +155,7 @@ def test_the_loss_falls_at_the_predicted_rate(sparse):
     """Slope of log E_train between t = 60 and 120 is -2γ, up to a power of t, t^(-3) at most."""
     net = NET(0.5)
     gamma = df.convergence_rate(sparse, net).gamma
-    runs = df.simulate(sparse, net, 120.0, d=400, seeds=6, t_eval=[60.0, 120.0])
+    runs = df.simulate(sparse, net, 120.0, d=400, runs=6, t_eval=[60.0, 120.0])
     slope = np.diff(np.log(runs.mean("train_error")))[0] / 60.0
     assert -2 * gamma - 3 * np.log(2) / 60 * 1.2 < slope < -2 * gamma * 0.9
 
@@ -164,9 +164,9 @@ def test_a_sweep_is_its_single_runs(sparse):
     """Networks trained together do not see each other: each agrees with its own run to the tolerance."""
     alphas, lams = np.array([0.05, 1.0, 8.0]), np.array([[0.0], [0.1]])
     t = [1.0, 30.0]
-    sweep = df.simulate(sparse, NET(alphas, lams), 30.0, d=40, seeds=2, t_eval=t, weights=True)
+    sweep = df.simulate(sparse, NET(alphas, lams), 30.0, d=40, runs=2, t_eval=t, weights=True)
     assert sweep.test_error.shape == (2, 3, 2, 2)
     for i, lam in enumerate([0.0, 0.1]):
         for j, alpha in enumerate(alphas):
-            one = df.simulate(sparse, NET(alpha, lam), 30.0, d=40, seeds=2, t_eval=t, weights=True)
+            one = df.simulate(sparse, NET(alpha, lam), 30.0, d=40, runs=2, t_eval=t, weights=True)
             assert gap(sweep.weights[i, j], one.weights) < 2e-6

@@ -13,13 +13,15 @@ TRAINER = df.GradientDescent(0.25)
 
 
 def test_given_runs_are_compared_as_our_own(tmp_path):
-    ours = df.compare(TASK, NET, 2.0, d=100, seeds=4, tol=2e-2, t_eval=[0.5, 2.0], trainer=TRAINER)
+    ours = df.compare(TASK, NET, 2.0, d=100, runs=4, tol=2e-2, t_eval=[0.5, 2.0], trainer=TRAINER)
     runs = ours.runs
     given = df.Runs.of(TASK, NET, runs.t, runs.train_error, runs.test_error, d=100, trainer=TRAINER)
-    assert (given.n, given.d, given.seeds, given.complete) == (50, 100, 4, True)
+    assert (given.n, given.d, given.count, given.complete) == (50, 100, 4, True)
     theirs = df.compare(TASK, NET, 2.0, tol=2e-2, trainer=TRAINER, runs=given)
     assert np.array_equal(theirs.difference(), ours.difference())
-    assert "d = 100" in theirs.plot().get_title()
+    ax = theirs.plot()
+    assert "n = 50, d = 100, 4 runs, bars: 2 standard errors" in " ".join(ax.figure.get_suptitle().split())
+    assert {"test, d = 100", "train, d = 100"} <= {text.get_text() for text in ax.get_legend().get_texts()}
     again = df.load(given.save(tmp_path / "given.nc"))
     assert np.array_equal(again.train_error, runs.train_error)
     assert "made elsewhere" in repr(again)
@@ -30,10 +32,10 @@ def test_given_runs_are_compared_as_our_own(tmp_path):
 def test_one_curve_of_a_flow():
     flow = df.ridge_flow(0.3)
     given = df.FlowRuns.of(TASK, flow, [0.0, 1.0], [0.2, 0.1], [0.2, 0.15])
-    assert (given.d, given.seeds) == (0, 1)
+    assert (given.d, given.count) == (0, 1)
     both = df.compare(TASK, flow, 1.0, tol=2e-2, runs=given)
     assert np.isnan(both.worst())
-    assert "given runs" in [text.get_text() for text in both.plot().get_legend().get_texts()]
+    assert "test, given runs" in [text.get_text() for text in both.plot().get_legend().get_texts()]
 
 
 @pytest.mark.parametrize(
@@ -57,7 +59,7 @@ def test_what_is_refused(change, words):
 
 def test_runs_beyond_the_end():
     given = df.Runs.of(TASK, NET, [0.0, 3.0], [0.1, 0.1], [0.1, 0.1])
-    with pytest.raises(df.InputError, match="runs must end at t_max = 2 or before, got 3"):
+    with pytest.raises(df.InputError, match="runs must stop at t_max = 2 or before, got 3"):
         df.compare(TASK, NET, 2.0, runs=given)
     with pytest.raises(df.InputError, match="runs must be Runs"):
         df.compare(TASK, NET, 2.0, runs=[0.1])

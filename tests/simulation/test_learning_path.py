@@ -60,7 +60,7 @@ def test_training_is_that_of_simulate(data):
         NET,
         20.0,
         d=D,
-        seeds=1,
+        runs=1,
         t_eval=[20.0],
         inputs=X,
         targets=w_star,
@@ -239,9 +239,16 @@ def test_it_is_saved_and_drawn(data, tmp_path):
     with pytest.raises(df.InputError, match="weights of 2 of 80"):
         _ = path.w
     ax = path.plot()
-    assert ax.get_xlabel() == "training time t"
-    assert len(ax.get_legend().get_texts()) >= 3
-    assert path.plot_weights().get_ylabel() == "weight"
+    left, right = ax.figure.axes
+    assert left is ax
+    assert (left.get_xlabel(), right.get_ylabel()) == ("training time t", "estimated test error")
+    shown = ["test error, estimated", "± 2 standard errors", "training error"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()][:3] == shown
+    np.testing.assert_array_equal(right.lines[0].get_ydata(), path.test_error[path.t > 0])
+    assert "GradientDescent(step=0.25)" in ax.figure.get_suptitle()
+    weights = path.plot_weights()
+    assert weights.get_ylabel() == "weight"
+    assert {text.get_text() for text in weights.get_legend().get_texts()} >= {"1", "3"}
     flow = df.learning_path(X, y, df.huber_flow(0.5), 5.0, probes=2)
     assert df.load(flow.save(tmp_path / "flow.nc")).net.name == flow.net.name
 
@@ -253,7 +260,7 @@ def test_an_interrupted_path_ends_where_it_was(data):
         if share > 0.3:
             raise KeyboardInterrupt
 
-    with pytest.warns(UserWarning, match="interrupted: the path ends at"):
+    with pytest.warns(UserWarning, match="interrupted: the path stops at"):
         path = df.learning_path(X, y, NET, 20.0, progress=stop)
     assert not path.complete
     assert 0 < path.t[-1] < 20
@@ -267,7 +274,7 @@ def test_an_interrupted_path_ends_where_it_was(data):
         (dict(net=3), "net must be a network or a flow"),
         (dict(net=df.DiagonalNetwork(np.array([0.1, 0.2]))), "alpha must be one number"),
         (dict(net=df.huber_flow(1.0, outliers=df.Gaussian(1.0))), "no randomness z"),
-        (dict(net=df.phase_retrieval_flow()), "without knowing w"),
+        (dict(net=df.phase_retrieval_flow()), "does not depend on w"),
         (dict(t_max=-1.0), "t_max must be"),
         (dict(trainer=df.SGD(0.1, 0.5)), "without noise and batches"),
         (dict(trainer="adam"), "trainer must be"),

@@ -41,6 +41,6 @@ def test_stiff_networks_are_followed_in_steps_short_enough():
     """α = 10 has curvature 580, and the first guess of a step blows up; the run ends all the same."""
     task, net = df.Task(0.5, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(10.0)
     trainer = df.GradientFlow(temperature=1e-3)
-    runs = df.simulate(task, net, 0.05, d=100, seeds=2, t_eval=[0.01, 0.05], trainer=trainer)
+    runs = df.simulate(task, net, 0.05, d=100, runs=2, t_eval=[0.01, 0.05], trainer=trainer)
     assert np.all(np.isnan(runs.stopped_at))
     assert np.all(runs.mean("train_error")[-1] < 0.02)

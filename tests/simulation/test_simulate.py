@@ -22,14 +22,14 @@ HALF = NET(0.5)
 
 
 def quick(task, net=HALF, end=5.0, **options):
-    return df.simulate(task, net, end, **({"d": 30, "seeds": 2, "t_eval": [end]} | options))
+    return df.simulate(task, net, end, **({"d": 30, "runs": 2, "t_eval": [end]} | options))
 
 
 def test_the_same_call_gives_the_same_numbers(sparse):
     one, two, other = quick(sparse), quick(sparse), quick(sparse, seed=1)
     assert np.array_equal(one.w, two.w)
     assert not np.array_equal(one.w, other.w)
-    more = quick(sparse, seeds=3)
+    more = quick(sparse, runs=3)
     assert np.array_equal(more.w[:2], one.w)
 
 
@@ -68,7 +68,7 @@ def test_binary_inputs_are_signs(sparse):
 
 def test_a_matrix_serves_every_seed(sparse):
     X = np.random.default_rng(0).standard_normal((15, 30)) / np.sqrt(30)
-    runs = df.simulate(sparse, NET(0.5), 200.0, inputs=X, seeds=2, t_eval=[200.0], residuals=True)
+    runs = df.simulate(sparse, NET(0.5), 200.0, inputs=X, runs=2, t_eval=[200.0], residuals=True)
     assert runs.d == 30
     assert runs.n == 15
     assert runs.inputs == "matrix"
@@ -104,7 +104,7 @@ def test_gradient_descent_takes_the_steps_of_the_paper(sparse, depth):
     X = np.random.default_rng(0).standard_normal((40, 20)) / np.sqrt(20)
     task = df.Task(2.0, 0.1, df.Bernoulli(0.1))
     runs = df.simulate(
-        task, NET(0.6, 0.1, depth), 10.0, inputs=X, seeds=1, trainer=df.GradientDescent(0.25), residuals=True,
+        task, NET(0.6, 0.1, depth), 10.0, inputs=X, runs=1, trainer=df.GradientDescent(0.25), residuals=True,
         weights=True,
     )  # fmt: skip
     y = X @ runs.weights[0, 0] - runs.residuals[0, 0]
@@ -148,7 +148,7 @@ def test_divergence_is_reported_with_its_step(sparse):
 
 def test_divergence_in_the_last_step_is_seen(sparse):
     """Two steps of 20: the second one explodes, and no step follows it."""
-    options = dict(end=40.0, d=40, seeds=1, t_eval=[20.0, 40.0], trainer=df.GradientDescent(20.0))
+    options = dict(end=40.0, d=40, runs=1, t_eval=[20.0, 40.0], trainer=df.GradientDescent(20.0))
     with pytest.raises(df.SolveError, match=r"diverged in step 2 \(t=40\)"):
         quick(sparse, NET(1.0), **options)
     runs = quick(sparse, NET(1.0), throw=False, **options)
@@ -162,7 +162,7 @@ def test_a_failure_ends_the_work(sparse, monkeypatch):
     original = module.draw_data
     monkeypatch.setattr(module, "draw_data", lambda *a: drawn.append(a) or original(*a))
     with pytest.raises(df.SolveError):
-        quick(sparse, NET(10.0), seeds=5, trainer=df.GradientDescent(0.1))
+        quick(sparse, NET(10.0), runs=5, trainer=df.GradientDescent(0.1))
     assert len(drawn) == 1
 
 
@@ -178,7 +178,7 @@ def test_weights_are_those_at_the_end_whatever_times_are_kept(sparse):
 def test_proportions_have_no_bias_where_shares_are_not_whole():
     """1000 values, 100 entries: each is taken with probability 1/10, and neighbours are spread out."""
     task = df.Task(0.5, 0.1, df.Empirical(np.linspace(-1, 1, 1000)))
-    w_star = quick(task, d=100, seeds=20, end=0.01).w_star
+    w_star = quick(task, d=100, runs=20, end=0.01).w_star
     assert np.all(
         np.abs(w_star.mean(axis=1)) < 0.01
     )  # systematic: a shift of at most one spacing of 0.002 · 10 / 2
@@ -220,7 +220,11 @@ def test_files_hold_everything(sparse, tmp_path):
     assert data.test_error.dims == ("alpha", "run", "time")
     assert data.attrs["seed"] == 7
     assert "n=15 d=30" in repr(runs)
-    runs.plot()
+    ax = runs.plot()
+    assert "n = 15, d = 30, gaussian inputs, GradientDescent(step=0.5)" in " ".join(
+        ax.figure.get_suptitle().split()
+    )
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), runs.mean("test_error")[0, 1:])
 
 
 def test_ctrl_c_leaves_finished_runs(sparse, monkeypatch):
@@ -233,8 +237,8 @@ def test_ctrl_c_leaves_finished_runs(sparse, monkeypatch):
 
     monkeypatch.setattr(module, "draw_data", interrupt)
     with pytest.warns(UserWarning, match="2 of 5 runs have finished"):
-        runs = quick(sparse, seeds=5)
-    assert runs.seeds == 2
+        runs = quick(sparse, runs=5)
+    assert runs.count == 2
     assert not runs.complete
     assert "2 runs of 5" in repr(runs)
     monkeypatch.setattr(module, "draw_data", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
@@ -246,7 +250,7 @@ def test_ctrl_c_leaves_finished_runs(sparse, monkeypatch):
 def test_memory_does_not_grow_with_the_number_of_steps(sparse):
     def peak(step):
         tracemalloc.start()
-        quick(sparse, d=200, end=100.0, seeds=1, trainer=df.GradientDescent(step))
+        quick(sparse, d=200, end=100.0, runs=1, trainer=df.GradientDescent(step))
         most = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return most
@@ -270,7 +274,7 @@ def test_ctrl_c_with_processes_leaves_finished_runs(tmp_path):
         "    return rng.standard_normal((n, d)) / d**0.5\n"
         "task, net = df.Task(0.5, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(0.5)\n"
         "print('ready', flush=True)\n"
-        "runs = df.simulate(task, net, 1.0, d=30, seeds=4, inputs=inputs, workers=2)\n"
+        "runs = df.simulate(task, net, 1.0, d=30, runs=4, inputs=inputs, workers=2)\n"
         "print(runs.run.tolist(), runs.complete, runs.w.shape)\n"
     )
     process = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)
@@ -282,7 +286,7 @@ def test_ctrl_c_with_processes_leaves_finished_runs(tmp_path):
 
 
 def test_processes_give_the_same_numbers(sparse):
-    options = dict(seeds=3, inputs=lambda rng, n, d: rng.standard_normal((n, d)) / np.sqrt(d), weights=True)
+    options = dict(runs=3, inputs=lambda rng, n, d: rng.standard_normal((n, d)) / np.sqrt(d), weights=True)
     one, two = quick(sparse, **options), quick(sparse, workers=2, **options)
     for name in ("w", "weights", "train_error", "w_star"):
         assert np.array_equal(getattr(one, name), getattr(two, name))
@@ -308,7 +312,7 @@ BAD = [
     (dict(t_eval=[]), "t_eval must be"),
     (dict(d=0), "d must be an integer ≥ 1"),
     (dict(d=2), "n ≥ 2"),
-    (dict(seeds=0), "seeds must be an integer ≥ 1"),
+    (dict(runs=0), "runs must be an integer ≥ 1"),
     (dict(seed=-1), "seed must be an integer ≥ 0"),
     (dict(inputs="cauchy"), "inputs must be 'gaussian'"),
     (dict(inputs=np.zeros((15, 30)) + np.nan), "inputs must be finite, got nan at row 0, column 0"),
@@ -334,7 +338,7 @@ BAD = [
 
 @pytest.mark.parametrize(("options", "message"), BAD)
 def test_bad_input_is_refused_by_name(sparse, options, message):
-    options = dict(t_max=5.0, d=30, seeds=1) | options
+    options = dict(t_max=5.0, d=30, runs=1) | options
     with pytest.raises(df.InputError, match=message):
         df.simulate(sparse, NET(0.5), **options)
 
@@ -355,7 +359,7 @@ def test_bad_trainers_are_refused(make):
 
 def test_traced_parameters_are_refused_inside_grad_too(sparse):
     def error(alpha):
-        return df.simulate(sparse, NET(alpha), 1.0, d=30, seeds=1).test_error[0, -1]
+        return df.simulate(sparse, NET(alpha), 1.0, d=30, runs=1).test_error[0, -1]
 
     with pytest.raises(df.InputError, match="alpha must be a plain number"):
         jax.grad(error)(0.5)
@@ -379,6 +383,6 @@ def test_progress_is_told_to_a_function_that_may_stop_it(sparse):
             raise KeyboardInterrupt
 
     with pytest.warns(UserWarning, match="interrupted"):
-        runs = df.simulate(sparse, df.DiagonalNetwork(0.5), 5.0, d=50, seeds=4, progress=stop)
-    assert 0 < runs.seeds < 4
+        runs = df.simulate(sparse, df.DiagonalNetwork(0.5), 5.0, d=50, runs=4, progress=stop)
+    assert 0 < runs.count < 4
     assert told == sorted(told)

@@ -40,7 +40,11 @@ def test_optima_of_many_tasks_and_their_boundary(tmp_path):
     again = df.load(tmp_path / "best.nc")
     assert again.over == ("alpha",)
     np.testing.assert_array_equal(again.best["alpha"], found.best["alpha"])
-    assert found.plot().get_xlabel()
+    ax = found.plot()
+    assert (ax.get_xlabel(), ax.get_ylabel()) == (r"label noise $\sigma$", "best α")
+    inside = ax.lines[1].get_ydata()
+    np.testing.assert_array_equal(inside, found.best["alpha"][1:])
+    assert "δ = 0.5, λ = 0, depth 2" in ax.get_title().replace("\n", " ")
 
 
 @pytest.mark.parametrize("delta", [0.2, 0.5])
@@ -57,7 +61,7 @@ def test_every_scale_is_as_good_with_more_data_than_dimensions():
     assert found.boundary[0] == "any"
     assert found.value == pytest.approx(0.09 * 2.0, rel=1e-6)
     assert np.isinf(found.place_se[0])
-    assert "all are as good" in str(found)
+    assert "all are equally good" in str(found)
 
 
 def test_tasks_over_two_axes_are_drawn_as_a_map():
@@ -97,7 +101,9 @@ def test_the_best_scale_at_a_time_and_at_its_best_stop():
     assert abs(stop.value - curves.test_error.min()) < 3 * (stop.value_se + error)
     assert stop.value <= at_time.value + 2 * at_time.value_se
     assert 0 < stop.best["t"] <= 4.0
-    assert stop.plot().get_xlabel() == "α"
+    ax = stop.plot()
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("α", "test error at its best stop")
+    assert ax.lines[-1].get_xydata().tolist() == [[stop.best["alpha"], stop.value]]
 
 
 def test_the_time_to_reach_an_error_and_a_function_of_the_record():
@@ -192,7 +198,7 @@ def test_a_schedule_found_by_derivatives_beats_constant_steps_in_networks():
 
     def trained(steps):
         options = dict(trainer=df.GradientDescent(steps), t_eval=[float(np.sum(steps))])
-        return df.simulate(task, net, float(np.sum(steps)), d=800, seeds=64, **options).test_error[:, -1]
+        return df.simulate(task, net, float(np.sum(steps)), d=800, runs=64, **options).test_error[:, -1]
 
     ours = trained(best)
     for step in (1.25, 1.35, 1.45):  # 1.35 is the best by theory; from 1.9 on training blows up
@@ -215,7 +221,7 @@ def test_a_decay_schedule_beats_constant_decay_in_networks():
     )
 
     def trained(net):
-        return df.simulate(NOISY, net, 10.0, d=300, seeds=32, t_eval=[10.0]).test_error[..., -1]
+        return df.simulate(NOISY, net, 10.0, d=300, runs=32, t_eval=[10.0]).test_error[..., -1]
 
     constant = trained(df.DiagonalNetwork(0.3, np.array([0.3, 0.42, 0.55])))  # .42 is the best by theory
     gain = constant - trained(flow)  # on the same data

@@ -1,10 +1,13 @@
 """Stages on solved curves: activation against finite networks and closed forms, steps, stops, pictures."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 import dynafield as df
 from dynafield.dmft.activation import Activation
+from dynafield.figures.phases import shade
+from dynafield.studies.phases import Reading, best_stop, timed
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +30,7 @@ def test_active_coordinates_are_those_of_finite_networks(small):
     times = np.array([8.0, 15.0, 30.0, 60.0])
     fine = np.unique(np.concatenate([np.linspace(0, 60, 121), times]))
     runs = df.simulate(
-        small.task, small.net, 60.0, d=1000, seeds=8, t_eval=fine, coordinates=list(range(1000)), seed=1
+        small.task, small.net, 60.0, d=1000, runs=8, t_eval=fine, coordinates=list(range(1000)), seed=1
     )
     reached = np.maximum.accumulate(np.abs(runs.coordinates), axis=1) >= 0.5
     at = np.searchsorted(fine, times)
@@ -195,30 +198,39 @@ def test_regime_map(sparse, tmp_path):
     again = df.load(plane.save(tmp_path / "plane.nc"))
     assert again.stage.tolist() == plane.stage.tolist()
     assert (again.t_max, again.tol) == (10.0, 1e-2)
-    assert plane.plot().get_xlabel() == r"initial scale $\alpha$"
+    ax = plane.plot()
+    assert (ax.get_xlabel(), ax.get_ylabel()) == (r"initial scale $\alpha$", r"weight decay $\lambda$")
+    shown = {text.get_text() for text in ax.get_legend().get_texts()}
+    assert shown == {"descent", "crossover", "plateau", "grokking"}
+    assert "stage and test error at t = 10: Bernoulli" in ax.get_title().replace("\n", " ")
 
 
 def test_pictures(small, large):
     import matplotlib.pyplot as plt
 
-    above = df.plot_phases(small)
-    assert len(above.figure.axes) == 2
+    above = small.phases().plot()
+    panels = above.figure.axes
+    assert [ax.get_ylabel() for ax in panels] == ["error", "test error", "fraction with |w| ≥ 0.5"]
+    assert (panels[1].get_yscale(), panels[1].get_ylim()[0]) == ("linear", 0.0)
+    assert "α = " in above.get_title()
     shown = {text.get_text() for text in above.texts}
     assert {"search", "descent"} <= shown
     assert above.get_xscale() == "log"
     ax = plt.subplots()[1]
-    assert df.plot_phases(large, ax=ax) is ax
+    assert large.phases().plot(ax) is ax
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert {"closed forms", "2 log(α)/λ", "half-way, measured"} <= set(labels)
-    assert small.activation().plot().get_ylabel() == "share with |w| ≥ 0.5"
+    active = small.activation().plot()
+    assert active.get_ylabel() == "fraction with |w| ≥ 0.5"
+    assert "depth 2" in active.get_title()
     plt.close("all")
 
 
 def test_one_of_several_problems(sparse):
     both = df.solve(sparse, df.DiagonalNetwork(np.array([0.01, 0.5])), 20.0, tol=1e-2)
-    assert df.phases(both, None, 0).regime == "small α"
-    assert df.phases(both, None, 1).regime == "between the limits"
-    assert both.activation(0).quantile(0.1)[0] < 20
+    assert both[0].phases().regime == "small α"
+    assert both[1].phases().regime == "between the limits"
+    assert both[0].activation().quantile(0.1)[0] < 20
     with pytest.raises(df.InputError, match="index must be 1 integers"):
         df.phases(both)
 
@@ -245,8 +257,34 @@ def test_refusals(small, sparse):
 
 def test_quantiles_of_nothing():
     time, weight = np.array([1.0, np.inf]), np.array([0.5, 0.5])
-    only = Activation(time, np.zeros(2), weight, np.zeros(2, int), 0.5, 5.0)
+    only = Activation(
+        time=time, w_star=np.zeros(2), weight=weight, replica=np.zeros(2, int), level=0.5, t_max=5.0
+    )
     assert np.isnan(only.quantile(0.5, True)[0])
     assert np.all(np.isnan(only.active([1.0], True)[0]))
     assert only.quantile(0.4, False)[0] == 1.0
     assert np.isinf(only.quantile(0.9, False)[0])
+
+
+def test_times_that_are_not_reached_and_minima_that_are_not_seen():
+    """A test error that falls to the last time, half-way only: neither NaN nor a best stop in the picture."""
+    t = np.linspace(0.1, 10.0, 200)
+    seen = Reading(t, np.exp(-t), 1.0 - 0.05 * t, np.full(200, 1e-6), np.full(200, 1e-6))
+    end = timed("grokking_end", seen.crossing("test_error", 0.05, 1.0), "95% of the way", 10.0)
+    assert (end.value, end.low, end.high) == (np.inf, 10.0, np.inf)
+    assert end.meaning == "not by t = 10: 95% of the way"
+    half = timed("grokking_time", seen.crossing("test_error", 0.75, 1.0), "half-way", 10.0)
+    assert half.value == pytest.approx(5.0)
+    stop, _ = best_stop(seen)
+    assert stop.value == 10.0
+    assert stop.meaning == "least test error; it still falls at the last time"
+
+
+def test_a_stage_without_room_for_its_name_is_in_the_legend():
+    _, ax = plt.subplots()
+    ax.set_xscale("log")
+    ax.set_xlim(1.0, 1e4)
+    shade([("lazy", 1.0, 1.2), ("plateau", 1.2, 1e4)], ax, named=True)
+    assert ax.get_legend_handles_labels()[1] == ["lazy"]
+    assert [text.get_text() for text in ax.texts] == ["plateau"]
+    plt.close("all")

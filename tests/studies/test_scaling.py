@@ -40,7 +40,9 @@ def test_networks_are_solved_and_all_three_laws_told(tmp_path):
     assert excess[0] == pytest.approx(every[0, 0]) and excess[-1] == pytest.approx(every[-1, -1])  # noqa: PT018
     assert np.all(excess >= every.min() - 1e-12)
     assert budget[-1] == pytest.approx(16.0)
-    assert len(law.plot()) == 3
+    panels = law.plot()
+    assert [ax.get_xlabel()[:8] for ax in panels] == ["training", "samples ", "compute "]
+    assert "linear: " in panels[0].figure.get_suptitle().replace("\n", " ")
     with xr.open_dataset(law.save(tmp_path / "law.nc")) as data:
         assert data["exponent_value"].sel(net="linear", along="time").item() == law.exponent("linear").value
     assert "excess error ∝ time" in repr(law)

@@ -8,10 +8,14 @@ import sys
 import time
 
 import numpy as np
+import psutil
 import pytest
 import xarray as xr
+from typer.testing import CliRunner
 
 import dynafield as df
+from dynafield.cli import main
+from dynafield.numerics.processes import in_single_threads
 from dynafield.records import files
 from dynafield.studies.estimate import estimate
 from dynafield.studies.store import Store
@@ -33,7 +37,7 @@ alpha = [0.1, 0.3, 1.0, 2.0]
 [simulate]
 t_max = 5
 d = 60
-seeds = 2
+runs = 2
 t_eval = [0, 1, 5]
 [phases]
 """
@@ -147,7 +151,7 @@ def test_every_number_is_that_of_its_engine(tmp_path):
         "solve": {"t_max": 5.0, "tol": 1e-2, "t_eval": [1.0, 5.0], "phases": True},
         "fixed_point": {},
         "convergence_rate": {},
-        "simulate": {"t_max": 5.0, "d": 50, "seeds": 2, "t_eval": [1.0, 5.0]},
+        "simulate": {"t_max": 5.0, "d": 50, "runs": 2, "t_eval": [1.0, 5.0]},
     }
     data = df.sweep(df.Study.make(content | {"seed": 3}), tmp_path / "out", workers=0)
     task = df.Task(0.5, 0.1, df.Bernoulli(0.1))
@@ -162,9 +166,9 @@ def test_every_number_is_that_of_its_engine(tmp_path):
     curves = df.solve(task, columns, 5.0, tol=1e-2, seed=3)  # the same batch
     errors = curves.at([1.0, 5.0]).test_error.reshape(3, 2, 2)
     assert np.array_equal(data["solve_test_error"].values, errors)
-    best = df.phases(curves, None, 2)["best_stop"].value
+    best = curves[2].phases()["best_stop"].value
     assert data["solve_best_stop"].sel(alpha=0.5, lam=0.0).item() == best
-    runs = df.simulate(task, columns, 5.0, d=50, seeds=2, t_eval=[1.0, 5.0], seed=3)
+    runs = df.simulate(task, columns, 5.0, d=50, runs=2, t_eval=[1.0, 5.0], seed=3)
     assert np.array_equal(data["simulate_test_error"].values, np.reshape(runs.test_error, (3, 2, 2, 2)))
     assert data["phases_regime"].sel(alpha=2.0, lam=0.0).item() == "large α"
     with xr.open_dataset(tmp_path / "out" / "result.nc") as stored:
@@ -254,6 +258,44 @@ def test_killed_at_any_moment_it_ends_with_the_same_data(tmp_path, kills):
     whole = df.sweep(tmp_path / "finite.toml", tmp_path / "whole", workers=0)
     assert found.drop_attrs().identical(files.read(tmp_path / "whole" / "result.nc").drop_attrs())
     assert np.array_equal(found["simulate_test_error"], whole["simulate_test_error"])
+
+
+def test_two_processes_one_of_them_killed(tmp_path, monkeypatch):
+    """Without Dask and without a port; what the one that dies had is done again."""
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    path = tmp_path / "finite.toml"
+    path.write_text(FINITE.replace("batch = 2", "batch = 1"))
+    here = df.sweep(path, tmp_path / "here", workers=0)
+    kept, keep = [], Store.keep
+
+    def keep_and_kill(self, batch, data):
+        keep(self, batch, data)
+        kept.append(batch)
+        if len(kept) == 2:
+            victim = next(
+                p for p in psutil.Process().children(recursive=True) if "LokyProcess" in str(p.cmdline())
+            )
+            victim.kill()
+
+    monkeypatch.setattr(Store, "keep", keep_and_kill)
+    there = df.sweep(path, tmp_path / "there", workers=2)
+    assert len(kept) == len(Store.open(tmp_path / "here", df.Study.read(path)).batches)
+    assert there.identical(here)
+
+
+def test_processes_that_always_die_are_given_up():
+    with pytest.raises(df.SolveError, match="processes died 2 times; 1 tasks are not done"):
+        list(in_single_threads(os._exit, {"a": (1,)}, 1, retries=1))
+
+
+def test_dask_is_asked_for_only_where_it_is_needed(tmp_path, monkeypatch):
+    monkeypatch.setattr("dynafield.studies.clusters.find_spec", lambda name: None)
+    path = tmp_path / "finite.toml"
+    path.write_text(FINITE)
+    for option in (["--scheduler", "tcp://127.0.0.1:1"], ["--slurm", "2"]):
+        done = CliRunner().invoke(main.app, ["sweep", str(path), "--dry-run", *option])
+        assert isinstance(done.exception, df.InputError)
+        assert "needs Dask: pip install 'dynafield[cluster]'" in str(done.exception)
 
 
 def test_two_workers_one_of_them_killed(tmp_path):

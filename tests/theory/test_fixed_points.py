@@ -281,12 +281,14 @@ def test_problems_the_search_once_missed(prior, delta, sigma, alpha):
 
 def test_laws_are_picked_by_whole_indices(sparse):
     many = df.fixed_point(sparse, NET(np.array([0.1, 0.5])))
-    assert many.law(1).second == many.R_w[1]
+    assert many[1].law().second == many.R_w[1]
     for index in ((), (2,), (-1,), (0, 0)):
         with pytest.raises(ValueError, match="index must be 1 integers within the parameter axes"):
-            many.law(*index)
+            many[index]
+    with pytest.raises(ValueError, match="index must be 1 integers within the parameter axes"):
+        many.law()
     with pytest.raises(ValueError, match="index must be 0 integers"):
-        df.fixed_point(sparse, NET(0.5)).law(3)
+        df.fixed_point(sparse, NET(0.5))[3]
 
 
 def test_swapped_arguments_are_named(sparse):

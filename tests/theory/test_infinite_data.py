@@ -172,7 +172,10 @@ def test_forms_that_apply_are_given(tmp_path):
             assert np.max(np.abs(found.forms["composite"] - found.test_error)) < 0.02 * found.test_error[0]
     with xr.open_dataset(found.save(tmp_path / "wide.nc")) as saved:
         assert np.array_equal(saved["search_form"], found.forms["search"], equal_nan=True)
-    assert found.plot().get_xlabel() == "training time t"
+    ax = found.plot()
+    assert ax.get_xlabel() == "training time t"
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["exact", "search"]
+    assert "depth 3" in ax.get_title()
     assert "δ → ∞" in repr(found)
 
 
@@ -184,9 +187,13 @@ def test_forms_that_apply_are_given(tmp_path):
         ((df.Bernoulli(0.1), df.DiagonalNetwork([0.1, 0.2]), [1.0]), "alpha must be one number"),
         ((df.Bernoulli(0.1), df.TruncatedDiagonalNetwork(0.1), [1.0]), "DiagonalNetwork"),
         (("bernoulli", df.DiagonalNetwork(0.1), [1.0]), "prior"),
-        ((df.Bernoulli(0.1), df.DiagonalNetwork(0.1), [1.0], -1.0), "sigma"),
     ],
 )
 def test_refusals(arguments, words):
     with pytest.raises(df.InputError, match=words):
         df.infinite_data_curves(*arguments)
+
+
+def test_noise_must_not_be_negative():
+    with pytest.raises(df.InputError, match="sigma"):
+        df.infinite_data_curves(df.Bernoulli(0.1), df.DiagonalNetwork(0.1), [1.0], sigma=-1.0)

@@ -54,7 +54,10 @@ def test_files_pictures_and_refusals(tmp_path, sparse):
     curves = df.lazy_curves(sparse, df.DiagonalNetwork(10.0), np.geomspace(1e-4, 1, 20))
     again = df.load(curves.save(tmp_path / "lazy.nc"))
     assert np.array_equal(again.C_f, curves.C_f)
-    assert curves.plot().get_xlabel() == "training time t"
+    left, right = curves.plot().figure.axes
+    assert (left.get_xlabel(), right.get_ylabel()) == ("training time t", "test error")
+    assert np.array_equal(left.lines[0].get_ydata(), curves.test_error)
+    assert "lazy phase" in left.figure.get_suptitle()
     with pytest.raises(df.InputError, match="times ≥ 0"):
         df.lazy_curves(sparse, df.DiagonalNetwork(10.0), [-1.0])
     with pytest.raises(df.InputError, match="DiagonalNetwork"):

@@ -1,4 +1,4 @@
-"""Rates: closed forms, limits, jumps, derivatives, the law of path rates, finite networks."""
+"""Rates: closed forms, limits, jumps, derivatives, the distribution of path rates, finite networks."""
 
 import jax
 import numpy as np
@@ -193,7 +193,7 @@ def test_decay_makes_a_law_of_rates(sparse):
 
 
 def test_path_rates_need_decay(sparse):
-    with pytest.raises(ValueError, match="lam must be > 0 for a law of path rates"):
+    with pytest.raises(ValueError, match="lam must be > 0 for a distribution of path rates"):
         df.convergence_rate(sparse, NET(0.5)).paths()
 
 

@@ -94,8 +94,12 @@ def test_files_pictures_and_refusals(tmp_path, sparse):
     found = df.search_phase(sparse, df.DiagonalNetwork(1e-3, np.linspace(0, 2, 9)))
     again = df.load(found.save(tmp_path / "search.nc"))
     assert np.array_equal(again.true_growing, found.true_growing)
-    assert found.plot().get_ylabel() == "probability"
-    assert df.search_phase(sparse, df.DiagonalNetwork(1e-3, 0.5)).plot().get_ylabel() == "density"
+    ax = found.plot()
+    assert (ax.get_xlabel(), ax.get_ylabel()) == (r"weight decay $\lambda$", "probability")
+    assert np.array_equal(ax.lines[0].get_ydata(), found.true_growing)
+    ax = df.search_phase(sparse, df.DiagonalNetwork(1e-3, 0.5)).plot()
+    assert ax.get_ylabel() == "density"
+    assert "α = 0.001, λ = 0.5" in ax.get_title().replace("\n", " ")
     with pytest.raises(df.InputError, match="task must have targets or noise"):
         df.search_phase(df.Task(1.0, 0.0, df.Discrete([0.0], [1.0])), df.DiagonalNetwork(0.1))
     with pytest.raises(df.InputError, match="DiagonalNetwork"):

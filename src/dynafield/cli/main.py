@@ -23,13 +23,14 @@ from dynafield.cli.options import (
     Lam,
     Momentum,
     Nesterov,
+    NumberOfRuns,
+    OldSeeds,
     OneDelta,
     OneSigma,
     Out,
     Overlap,
     Plot,
     PriorText,
-    Seeds,
     Sigma,
     SpectrumText,
     Step,
@@ -37,6 +38,7 @@ from dynafield.cli.options import (
     Time,
     Tolerance,
     Workers,
+    number_of_runs,
     problem,
     read_inputs,
     trainer_of,
@@ -83,15 +85,13 @@ def check_places(out: Path | None, plot: Path | None) -> None:
     """Refuse what cannot be written before anything is computed."""
     from dynafield.records.files import writable
 
-    for path in (out, plot):
+    for path, endings in ((out, (".nc", ".csv")), (plot, PICTURES)):
         if path is not None:
-            writable(path)
-    if plot is not None and plot.suffix not in PICTURES:
-        raise InputError(f"plot must end in {', '.join(PICTURES)}, got {str(plot)!r}")
+            writable(path, endings)
 
 
 def keep(record: Any, out: Path | None, plot: Path | None, draw: Callable[[], Any] | None = None) -> None:
-    """Save and draw a result as asked, by its own `plot` unless told otherwise."""
+    """Save and draw a result as asked; `draw` replaces its own `plot`."""
     if out is not None:
         typer.echo(f"saved {record.save(out)}", err=True)
     if plot is not None:
@@ -116,12 +116,13 @@ def deliver(
 
 
 def times_of(text: str | None) -> Any:
-    """Times from their text; one number is a list too."""
-    import numpy as np
-
+    """Times from their text; one number is taken as a list."""
+    from dynafield.problem.checks import real_list
     from dynafield.problem.text import numbers
 
-    return None if text is None else np.atleast_1d(numbers("t_eval", text))
+    if text is None:
+        return None
+    return real_list("t_eval", numbers("t_eval", text), lambda x: x >= 0, "times ≥ 0")
 
 
 @app.command()
@@ -141,7 +142,9 @@ def solve(
     tol: Tolerance = 1e-3,
     rtol: Annotated[float | None, typer.Option("--rtol", help="Relative error of both curves.")] = None,
     seed: Annotated[int, typer.Option("--seed", help="Random seed of the sampled paths.")] = 0,
-    memory_gb: Annotated[float | None, typer.Option("--memory-gb", help="Most memory to use.")] = None,
+    memory_gb: Annotated[
+        float | None, typer.Option("--memory-gb", help="Memory to use at most, in gigabytes.")
+    ] = None,
     step: Step = None,
     momentum: Momentum = None,
     nesterov: Nesterov = False,
@@ -184,7 +187,8 @@ def compare(
     t_eval: Evaluate = None,
     tol: Tolerance = 1e-3,
     d: Annotated[int, typer.Option("--d", help="Dimension of the finite networks.")] = 500,
-    seeds: Seeds = 10,
+    runs: NumberOfRuns = 10,
+    seeds: OldSeeds = None,
     seed: Annotated[int, typer.Option("--seed", help="Random seed.")] = 0,
     workers: Workers = 1,
     step: Step = None,
@@ -198,14 +202,15 @@ def compare(
     out: Out = None,
     plot: Plot = None,
 ) -> None:
-    """Theory over finite networks: both curves with both error bars."""
+    """Theory and finite networks: both learning curves with their error bars."""
     from dynafield.cli.tables import emit_comparison
     from dynafield.studies.comparison import compare as both
 
     check_places(out, plot)
     task, net = problem(delta, sigma, alpha, lam, depth, prior, truncate, flow, bend, overlap, spectrum)
     found = both(
-        task, net, t_max, d=d, seeds=seeds, tol=tol, t_eval=times_of(t_eval), seed=seed, workers=workers,
+        task, net, t_max, d=d, runs=number_of_runs(runs, seeds), tol=tol, t_eval=times_of(t_eval),
+        seed=seed, workers=workers,
         trainer=trainer_of(
             step, momentum, batch_fraction,
             nesterov=nesterov, temperature=temperature, label_noise=label_noise,
@@ -228,7 +233,7 @@ def limit(
     out: Out = None,
     plot: Plot = None,
 ) -> None:
-    """Where training ends: errors and responses at the fixed point (--plot draws the law of the weights)."""
+    """The limit of training: errors and responses (--plot draws the distribution of the weights)."""
     from dynafield.theory.fixed_points import fixed_point
 
     check_places(out, plot)
@@ -250,7 +255,7 @@ def rate(
     out: Out = None,
     plot: Plot = None,
 ) -> None:
-    """How fast training ends: the rate γ, its derivative in α and its limits."""
+    """How fast training converges: the rate γ, its derivative in α and its limits."""
     from dynafield.theory.rates import convergence_rate
 
     check_places(out, plot)
@@ -270,8 +275,8 @@ def optimize(
         str,
         typer.Option(
             "--objective",
-            help="What is made least: the test error at the end of training (end), at --t-max (time), at its "
-            "best stop up to --t-max (best_stop), or the time to --reach an error (reach).",
+            help="What is minimized: the test error in the limit of training (end), at --t-max (time), "
+            "at its best stop up to --t-max (best_stop), or the time to --reach an error (reach).",
         ),
     ] = "end",
     alpha: Alpha = None,
@@ -279,8 +284,10 @@ def optimize(
     depth: Depth = None,
     prior: PriorText = "bernoulli:0.1",
     spectrum: SpectrumText = None,
-    t_max: Annotated[float | None, typer.Option("--t-max", help="Training time of curves.")] = None,
-    reach: Annotated[float | None, typer.Option("--reach", help="Test error to come down to.")] = None,
+    t_max: Annotated[
+        float | None, typer.Option("--t-max", help="Training time up to which curves are solved.")
+    ] = None,
+    reach: Annotated[float | None, typer.Option("--reach", help="Test error to reach.")] = None,
     step: Step = None,
     tol: Tolerance = 5e-3,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the random points.")] = 0,
@@ -294,7 +301,8 @@ def optimize(
     check_places(out, plot)
     task, net = problem(delta, sigma, alpha, lam, depth, prior, spectrum=spectrum)
     names = tuple(name.strip() for name in over.split(","))
-    record = best(task, net, names, objective, t_max, reach, trainer_of(step, None, None), tol=tol, seed=seed)
+    trainer = trainer_of(step, None, None)
+    record = best(task, net, names, objective, t_max=t_max, error=reach, trainer=trainer, tol=tol, seed=seed)
     deliver(record, (), json, out, plot)
 
 
@@ -322,11 +330,10 @@ def phases(
     out: Annotated[Path | None, typer.Option("--out", help="Save the solved curve to this file.")] = None,
     plot: Plot = None,
 ) -> None:
-    """The stages of training: when they come, and which closed form holds in each."""
+    """The stages of training: when each begins, and which closed form holds in it."""
     from dynafield.cli.tables import emit_phases
     from dynafield.dmft.solve import solve as compute
     from dynafield.studies.phases import phases as stages
-    from dynafield.studies.phases import plot_phases
 
     check_places(out, plot)
     task, net = problem(delta, sigma, alpha, lam, depth, prior, None, flow, bend, overlap, spectrum)
@@ -334,7 +341,7 @@ def phases(
     if t_max is not None or plot is not None or out is not None:
         curves = compute(task, net, found.horizon if t_max is None else t_max, tol=tol, seed=seed)
         found = stages(curves)
-        keep(curves, out, plot, lambda: plot_phases(curves))
+        keep(curves, out, plot, found.plot)
     emit_phases(found, as_text=not json)
 
 
@@ -356,7 +363,8 @@ def simulate(
         typer.Option("--t-eval", help=f"Times to keep; 0 and 100 up to t-max if not given. {LIST}"),
     ] = None,
     d: Annotated[int | None, typer.Option("--d", help="Dimension (500), or that of the matrix.")] = None,
-    seeds: Seeds = 10,
+    runs: NumberOfRuns = 10,
+    seeds: OldSeeds = None,
     seed: Annotated[int, typer.Option("--seed", help="Random seed; runs use independent streams of it.")] = 0,
     step: Step = None,
     momentum: Momentum = None,
@@ -364,7 +372,9 @@ def simulate(
     batch_fraction: Batch = None,
     temperature: Temperature = None,
     label_noise: LabelNoise = None,
-    tol: Annotated[float, typer.Option("--tol", help="Relative tolerance of gradient flow.")] = 1e-6,
+    tol: Annotated[
+        float, typer.Option("--tol", help="Relative error of the weights in gradient flow.")
+    ] = 1e-6,
     inputs: Annotated[
         str, typer.Option("--inputs", help="gaussian, binary, uniform, or a matrix as a .npy or text file.")
     ] = "gaussian",
@@ -384,18 +394,17 @@ def simulate(
         step,
         momentum,
         batch_fraction,
-        tol,
         nesterov=nesterov,
         temperature=temperature,
         label_noise=label_noise,
     )
     times = times_of(t_eval)
-    runs = train(
-        task, net, t_max, d=d, seeds=seeds, t_eval=times, trainer=trainer, inputs=read_inputs(inputs),
-        seed=seed, targets=targets, workers=workers,
+    found = train(
+        task, net, t_max, d=d, runs=number_of_runs(runs, seeds), t_eval=times, trainer=trainer,
+        inputs=read_inputs(inputs), seed=seed, targets=targets, tol=tol, workers=workers,
     )  # fmt: skip
-    deliver(runs, (), json, out, plot)
-    if not runs.complete:
+    deliver(found, (), json, out, plot)
+    if not found.complete:
         raise KeyboardInterrupt
 
 
@@ -404,7 +413,7 @@ def fit(
     data: Annotated[Path, typer.Argument(help="A table of numbers with a line of names (.csv, .tsv, …).")],
     target: Annotated[str, typer.Option("--target", help="Name of the column to predict.")],
     classify: Annotated[
-        bool, typer.Option("--classify", help="Tell two classes apart, by the logistic loss.")
+        bool, typer.Option("--classify", help="Separate two classes, by the logistic loss.")
     ] = False,
     alpha: Annotated[
         str, typer.Option("--alpha", help=f"Initial scale to choose from, or auto. {LIST}")
@@ -414,7 +423,9 @@ def fit(
         str, typer.Option("--depth", help="Numbers of layers to choose from, as 2 or 2,3.")
     ] = "2",
     t_max: Annotated[str, typer.Option("--t-max", help="Training time, or auto.")] = "auto",
-    probes: Annotated[int, typer.Option("--probes", help="Random directions of the estimate.")] = 8,
+    probes: Annotated[
+        int, typer.Option("--probes", help="Number of random directions for the estimate.")
+    ] = 8,
     seed: Annotated[int, typer.Option("--seed", help="Random seed of the probes.")] = 0,
     predict: Annotated[
         Path | None,
@@ -427,7 +438,7 @@ def fit(
     out: Out = None,
     plot: Plot = None,
 ) -> None:
-    """Fit your own data: initial scale and stopping time are chosen without data held back."""
+    """Fit your own data: initial scale and stopping time are chosen without holding data back."""
     import numpy as np
 
     from dynafield.cli.tables import emit_fit
@@ -441,7 +452,7 @@ def fit(
     if predictions is not None:
         writable(predictions)
         if predict is None:
-            raise InputError("predictions must come with --predict, the table they are of")
+            raise InputError("predictions needs --predict, the table to predict for")
     layers, end = numbers("depth", depth), None if t_max == "auto" else numbers("t_max", t_max)
     if np.any(layers != np.round(layers)):
         raise InputError(f"depth must be integers, got {depth}")
@@ -489,19 +500,22 @@ def sweep(
         str | None, typer.Option("--scheduler", help="Address of a Dask scheduler, as tcp://HOST:PORT.")
     ] = None,
     slurm: Annotated[
-        int | None, typer.Option("--slurm", help="Jobs to ask of SLURM, as configured for dask-jobqueue.")
+        int | None, typer.Option("--slurm", help="Number of SLURM jobs, as configured for dask-jobqueue.")
     ] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Run a study of many points, or what is missing of it; interrupted, it goes on where it stopped."""
+    """Run a study of many points, or what is missing of it; after an interruption it continues."""
     from dynafield.cli.tables import emit_estimate, emit_sweep
-    from dynafield.studies.clusters import slurm_cluster
+    from dynafield.studies.clusters import need_dask, slurm_cluster
     from dynafield.studies.estimate import estimate
     from dynafield.studies.study import Study
     from dynafield.studies.sweep import sweep as run_study
 
     if scheduler is not None and slurm is not None:
         raise InputError("scheduler and slurm must not be given together")
+    for option, given in (("scheduler", scheduler), ("slurm", slurm)):
+        if given is not None:
+            need_dask(option)
     plan = Study.read(study)
     if dry_run:
         emit_estimate(plan, estimate(plan), as_text=not json)
@@ -513,7 +527,7 @@ def sweep(
                 plan, folder, workers=workers, scheduler=scheduler if cluster is None else cluster
             )
     except KeyboardInterrupt:
-        typer.echo(f"interrupted; what is done is safe in {folder}: the same command goes on", err=True)
+        typer.echo(f"interrupted; what is done is safe in {folder}: the same command continues", err=True)
         raise
     emit_sweep(plan, data, folder, as_text=not json)
 
@@ -521,7 +535,8 @@ def sweep(
 @app.command()
 def reproduce(
     figures: Annotated[
-        list[str] | None, typer.Argument(help="Figures to make; all when none is named.")
+        list[str] | None,
+        typer.Argument(help="Figures to make; all when none is named."),
     ] = None,
     full: Annotated[
         bool, typer.Option("--full/--quick", help="The paper's sizes, or smaller ones in minutes.")
@@ -531,12 +546,15 @@ def reproduce(
     ] = None,
     data: Annotated[
         str,
-        typer.Option("--data", help="Real data: luad (shipped), pancan (downloaded before), or its file."),
+        typer.Option(
+            "--data",
+            help="Real data: luad (shipped); pancan (downloaded before) or pancan FILE, your copy.",
+        ),
     ] = "luad",
     redraw: Annotated[
         bool, typer.Option("--redraw", help="Draw from the data in the folder; compute nothing.")
     ] = False,
-    seed: Annotated[int, typer.Option("--seed", help="Of all random numbers.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of all random numbers.")] = 0,
     workers: Annotated[
         int | None, typer.Option("--workers", help="Processes; one per core, at most 4.", min=1)
     ] = None,
@@ -549,16 +567,43 @@ def reproduce(
     from dynafield.cli.tables import emit_claims
     from dynafield.studies.paper.reproduction import reproduce as run_all
 
+    figures, data = local_copy(figures or [], data)
     count = min(4, os.cpu_count() or 1) if workers is None else workers
     folder = Path("results-full" if full else "results") if out is None else out
     try:
         made = run_all(
-            figures or [], folder, full, data, redraw, seed, count, lambda line: typer.echo(line, err=True)
+            figures,
+            out=folder,
+            full=full,
+            data=data,
+            redraw=redraw,
+            seed=seed,
+            workers=count,
+            tell=tell_lines,
         )
     except KeyboardInterrupt:
-        typer.echo(f"interrupted; what is done is safe in {folder}: the same command goes on", err=True)
+        typer.echo(f"interrupted; what is done is safe in {folder}: the same command continues", err=True)
         raise
-    emit_claims(made.files, made.claims, as_text=not json)
+    emit_claims(made, as_text=not json)
+    if made.failed:
+        raise typer.Exit(1)
+
+
+def tell_lines(line: str) -> None:
+    """Write a line to standard error, unless it is a terminal, where there is a bar."""
+    if not sys.stderr.isatty():
+        typer.echo(line, err=True)
+
+
+def local_copy(figures: list[str], data: str) -> tuple[list[str], str]:
+    """Figures and data, where a path among the figures after `--data pancan` is the user's copy of it."""
+    from dynafield.figures.paper.catalogue import BEYOND, FIGURES
+
+    known = {drawing.name for drawing in (*FIGURES, *BEYOND)}
+    paths = [name for name in figures if name not in known and (os.sep in name or Path(name).exists())]
+    if data != "pancan" or len(paths) != 1:
+        return figures, data
+    return [name for name in figures if name not in paths], paths[0]
 
 
 @app.command()
@@ -582,7 +627,7 @@ def explore(
 
 
 def guarded(command: Callable[[], None]) -> int:
-    """Run a command; bad input ends with 2, numerical failure with 1, Ctrl-C with 130."""
+    """Run a command; exit status 2 for bad input, 1 for a numerical failure, 130 for Ctrl-C."""
     try:
         command()
     except (InputError, FileError) as error:

@@ -26,13 +26,15 @@ __all__ = [
     "Overlap",
     "Plot",
     "PriorText",
-    "Seeds",
+    "NumberOfRuns",
+    "OldSeeds",
     "Sigma",
     "Step",
     "Time",
     "Tolerance",
     "Workers",
     "problem",
+    "number_of_runs",
     "read_inputs",
     "trainer_of",
 ]
@@ -62,7 +64,7 @@ PriorText = Annotated[
     str,
     typer.Option(
         "--prior",
-        help="Law of a target entry: bernoulli:P[,VALUE], gaussian:STD, gauss-bernoulli:P[,STD], "
+        help="Distribution of a target entry: bernoulli:P[,VALUE], gaussian:STD, gauss-bernoulli:P[,STD], "
         "discrete:VALUE@PROB,VALUE@PROB,… or empirical:FILE (one number per line).",
     ),
 ]
@@ -70,7 +72,7 @@ SpectrumText = Annotated[
     str | None,
     typer.Option(
         "--spectrum",
-        help="Variances of the features: power:EXPONENT[,CUTOFF[,SOURCE]], groups:S@SHARE,S@SHARE,… or "
+        help="Variances of the features: power:EXPONENT[,CUTOFF[,SOURCE]], groups:S@FRACTION,S@FRACTION,… or "
         "empirical:FILE (one variance per line, or a variance and a target, which then replace the prior).",
     ),
 ]
@@ -84,42 +86,47 @@ Tolerance = Annotated[
     float, typer.Option("--tol", help="Error of both curves, in units of the test error at t = 0.")
 ]
 Evaluate = Annotated[str | None, typer.Option("--t-eval", help=f"Times to print. {LIST}")]
-Seeds = Annotated[int, typer.Option("--seeds", help="Number of independent runs.")]
+NumberOfRuns = Annotated[int, typer.Option("--runs", help="Number of finite networks.")]
+OldSeeds = Annotated[int | None, typer.Option("--seeds", hidden=True)]
 Workers = Annotated[int, typer.Option("--workers", help="Processes that train at once.")]
 Step = Annotated[
     float | None, typer.Option("--step", help="Gradient descent with this step instead of gradient flow.")
 ]
-Momentum = Annotated[
-    float | None, typer.Option("--momentum", help="Momentum, as a heavy ball has it; needs --step.")
-]
+Momentum = Annotated[float | None, typer.Option("--momentum", help="Momentum (heavy ball); needs --step.")]
 Batch = Annotated[
     float | None,
-    typer.Option("--batch-fraction", help="Mini-batches of this share of the data; needs --step."),
+    typer.Option("--batch-fraction", help="Mini-batches with this fraction of the data; needs --step."),
 ]
 Nesterov = Annotated[bool, typer.Option("--nesterov", help="Nesterov's momentum; needs --momentum.")]
-Temperature = Annotated[
-    float | None, typer.Option("--temperature", help="Langevin noise of this temperature.")
-]
+Temperature = Annotated[float | None, typer.Option("--temperature", help="Temperature of Langevin noise.")]
 LabelNoise = Annotated[
     float | None,
-    typer.Option("--label-noise", help="Fresh noise of labels in every step, its size; needs --step."),
+    typer.Option("--label-noise", help="Size of fresh label noise in every step; needs --step."),
 ]
 Plot = Annotated[Path | None, typer.Option("--plot", help="Draw the result to this file (png, pdf, svg).")]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-Out = Annotated[Path | None, typer.Option("--out", help="Save everything to this netCDF file.")]
+Out = Annotated[
+    Path | None, typer.Option("--out", help="Save everything to this file (.nc), or a table (.csv).")
+]
 
 
-def trainer_of(
-    step: float | None, momentum: float | None, batch: float | None, tol: float = 1e-6, **more: Any
-) -> Any:
+def trainer_of(step: float | None, momentum: float | None, batch: float | None, **more: Any) -> Any:
     """The trainer that --step and the options that need it ask for."""
     from dynafield.problem.text import read_trainer
 
-    return read_trainer(step, momentum, batch, tol, **more)
+    return read_trainer(step, momentum, batch, **more)
+
+
+def number_of_runs(runs: int, seeds: int | None) -> int:
+    """Value of --runs, or of its old name."""
+    if seeds is None:
+        return runs
+    typer.echo("dynafield: --seeds is now --runs; the old name will be removed in version 1.0", err=True)
+    return seeds
 
 
 def read_inputs(text: str) -> Any:
-    """A law by name, or the matrix in a file."""
+    """A distribution by name, or the matrix in a file."""
     import numpy as np
 
     path = Path(text)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dynafield.studies.estimate import Estimate
     from dynafield.studies.optimum import Optimum
     from dynafield.studies.study import Study
-    from dynafield.theory.phases import Phases
+    from dynafield.theory.phases_record import Phases
 
 __all__ = ["emit", "emit_comparison", "emit_estimate", "emit_phases", "emit_sweep"]
 
@@ -33,7 +33,7 @@ def columns(record: "Record", names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def optimum_columns(record: "Optimum") -> dict[str, Any]:
-    """Varied parameters, best numbers, those at an end of their range marked, and what they reach."""
+    """Varied parameters, best numbers, those at a limit of their range marked, and the objective."""
     import numpy as np
 
     known = columns(record, ())
@@ -233,7 +233,7 @@ def emit_estimate(study: "Study", found: "list[Estimate]", as_text: bool) -> Non
 
 
 def emit_sweep(study: "Study", data: Any, folder: Any, as_text: bool) -> None:
-    """Print what a study has, and what failed in it."""
+    """Print the results of a study, and what failed in it."""
     import numpy as np
 
     failed = {}
@@ -254,19 +254,32 @@ def emit_sweep(study: "Study", data: Any, folder: Any, as_text: bool) -> None:
     typer.echo(f"saved {folder}", err=True)
 
 
-def emit_claims(made: list[Any], claims: list[Any], as_text: bool) -> None:
-    """Print the files that were written and the verdicts."""
+FEW = 10
+"""Files that are named one by one."""
+
+
+def emit_claims(made: Any, as_text: bool) -> None:
+    """Print what a reproduction wrote, how many claims hold, verdicts that were not expected, what failed."""
     if not as_text:
-        content = {"files": [str(path) for path in made], "claims": [claim.facts() for claim in claims]}
+        facts = [claim.facts() for claim in made.claims]
+        content = {"files": [str(path) for path in made.files], "claims": facts, "failed": made.failed}
         typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
         return
-    for path in made:
+    for path in made.files if len(made.files) <= FEW else made.files[-2:]:
         typer.echo(path)
-    for claim in claims:
-        verdict = typer.style(f"{claim.verdict:13}", fg=None if claim.holds else "red")
-        typer.echo(f"{verdict}  {claim.topic}, {claim.source}: {claim.statement}")
-    failed = sum(not claim.holds for claim in claims)
-    typer.echo(f"{len(claims) - failed} of {len(claims)} claims hold; the report is {made[-1]}", err=True)
+    for source, words in (
+        ("paper", "claims of the paper hold"),
+        ("as printed", "statements that need a correction hold as printed"),
+        ("corrected", "corrected or added statements hold"),
+    ):
+        some = [claim for claim in made.claims if claim.source == source]
+        if some:
+            typer.echo(f"{sum(claim.holds for claim in some)} of {len(some)} {words}")
+    for claim in made.claims:
+        if claim.holds == (claim.source == "as printed"):
+            typer.secho(f"{claim.verdict}: {claim.topic}, {claim.source}: {claim.statement}", fg="red")
+    for name, message in made.failed.items():
+        typer.secho(f"FAILED: {name}: {message}", fg="red", err=True)
 
 
 def table(content: dict[str, Any]) -> str:

@@ -9,7 +9,21 @@ __all__ = ["Expression"]
 
 
 class Expression(NamedTuple):
-    """Samples × genes, with names, classes and where it all comes from."""
+    """A gene-expression matrix with names and classes.
+
+    Parameters
+    ----------
+    X : array (samples, genes)
+        Expression values, in the units that `provenance` names.
+    gene : array of str (genes,)
+        Names of the genes.
+    sample : array of str (samples,)
+        Names of the samples.
+    label : array of str (samples,)
+        Class of every sample.
+    provenance : str
+        Where the data come from.
+    """
 
     X: Float[np.ndarray, "sample gene"]
     gene: np.ndarray

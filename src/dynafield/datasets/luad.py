@@ -20,7 +20,13 @@ PROVENANCE = (
 
 
 def tcga_luad() -> Expression:
-    """576 samples (517 tumour, 59 normal) × 1,500 genes, log2(RSEM + 1)."""
+    """The lung adenocarcinoma cohort of the Cancer Genome Atlas that comes with the package.
+
+    Returns
+    -------
+    Expression
+        576 samples (517 tumour, 59 normal) × 1,500 genes, log2(RSEM + 1).
+    """
     content = (importlib.resources.files("dynafield.datasets") / "files" / FILE).read_bytes()
     if hashlib.sha256(content).hexdigest() != SHA256:
         raise FileError(f"{FILE} in this installation is damaged: install dynafield again")

@@ -25,11 +25,26 @@ PROVENANCE = f"gene expression cancer RNA-Seq ({NAME}), UCI Machine Learning Rep
 
 
 def tcga_pancan(source: str | Path | None = None, download: bool = False) -> Expression:
-    """801 samples of five kinds of tumour × 20,531 genes, of which 267 are constant.
+    """The data of the paper: 801 tumours of five kinds × 20,531 genes, of which 267 are constant.
 
-    `source` is a local copy: the zip or tar.gz of the archive, or a folder with data.csv and
-    labels.csv. Without one the copy downloaded before is used; `download=True` fetches it
-    (about 70 MB) into the user's cache. Nothing is downloaded otherwise.
+    Parameters
+    ----------
+    source : str or Path, optional
+        A local copy: the zip or tar.gz of the archive, or a folder with data.csv and labels.csv. None: the
+        copy that was downloaded before.
+    download : bool, default False
+        Whether to download it (about 70 MB) into the user's cache if it is not there. Nothing is downloaded
+        otherwise.
+
+    Returns
+    -------
+    Expression
+        Samples by genes, with names and classes.
+
+    Raises
+    ------
+    FileError
+        If there is no copy, or it is not the published data.
     """
     if source is not None:
         return read(Path(source))
@@ -127,8 +142,8 @@ def parse(data: Any, labels: Any, source: Path) -> Expression:
     import pandas as pd
 
     try:
-        table = pd.read_csv(data, index_col=0, dtype={0: str})
-        classes = pd.read_csv(labels, index_col=0, dtype=str)
+        table = pd.read_csv(data, index_col=0, dtype={0: str}, skipinitialspace=True)
+        classes = pd.read_csv(labels, index_col=0, dtype=str, skipinitialspace=True)
         X = table.to_numpy(float)
         label = classes.reindex(table.index).iloc[:, 0].to_numpy(str)
     except (ValueError, IndexError, pd.errors.ParserError) as error:
@@ -136,6 +151,8 @@ def parse(data: Any, labels: Any, source: Path) -> Expression:
     counts = dict(zip(*(a.tolist() for a in np.unique(label, return_counts=True)), strict=True))
     facts = {
         "shape": (X.shape, (SAMPLES, GENES)),
+        "samples with names of their own": (table.index.nunique(), SAMPLES),
+        "genes called gene_0 and so on": (len({f"gene_{j}" for j in range(GENES)} & {*table.columns}), GENES),
         "missing values": (int(np.sum(~np.isfinite(X))), 0),
         "classes": (counts, CLASSES),
         "constant genes": (int(np.sum(np.ptp(X, axis=0) == 0)), CONSTANT),

@@ -31,7 +31,23 @@ def spread(X: np.ndarray) -> np.ndarray:
 
 
 def varying(X: Any) -> Float[np.ndarray, "n d"]:
-    """X without its constant columns."""
+    """X without its constant columns.
+
+    Parameters
+    ----------
+    X : array (n, d)
+        Samples by features, n ≥ 2.
+
+    Returns
+    -------
+    array (n, k)
+        The columns that vary.
+
+    Raises
+    ------
+    InputError
+        If none does.
+    """
     X = cohort(X)
     kept = spread(X) > 0
     if not kept.any():
@@ -40,12 +56,23 @@ def varying(X: Any) -> Float[np.ndarray, "n d"]:
 
 
 def whiten(X: Any, components: int | None = None) -> Float[np.ndarray, "n d"]:
-    r"""Principal components of X scaled to mean 0 and variance 1 over the samples.
+    r"""Principal components of X, scaled to mean 0 and variance 1 over the samples.
 
-    All that vary (at most n - 1), or the first `components`. With more features than
-    samples all n - 1 components make every two samples equidistant, whatever the data:
-    \(ZZ^\top = n - 11^\top\). Parts of such a matrix have a spectrum of Jacobi type, narrower than
+    With more features than samples, all n - 1 components make every two samples equidistant, whatever the
+    data: \(ZZ^\top = n - 11^\top\). Parts of such a matrix have a spectrum of Jacobi type, narrower than
     Marchenko–Pastur.
+
+    Parameters
+    ----------
+    X : array (n, d)
+        Samples by features, n ≥ 2.
+    components : int, optional
+        Number of components, the largest first. None: all that vary, at most n - 1.
+
+    Returns
+    -------
+    array (n, components)
+        Whitened components.
     """
     X = cohort(X)
     centred = X - X.mean(axis=0)
@@ -58,11 +85,31 @@ def whiten(X: Any, components: int | None = None) -> Float[np.ndarray, "n d"]:
 
 
 def design(X: Any, n: int, d: int, seed: Any) -> Float[np.ndarray, "n d"]:
-    r"""n random samples and d random features of a cohort, as inputs of mean 0 and variance 1/d.
+    r"""Random samples and random features of a cohort, as inputs of mean 0 and variance 1/d.
 
     Columns are normalized over the whole cohort and samples chosen afterwards: centred over
     the chosen ones they would satisfy \(1^\top X = 0\), and labels could not be interpolated.
-    `seed` is an integer or a `numpy.random.Generator`.
+
+    Parameters
+    ----------
+    X : array (samples, features)
+        The cohort, without constant columns.
+    n : int
+        Number of samples to choose.
+    d : int
+        Number of features to choose.
+    seed : int or numpy.random.Generator
+        Seed or source of the random choice.
+
+    Returns
+    -------
+    array (n, d)
+        Inputs.
+
+    Raises
+    ------
+    InputError
+        If there are fewer samples or features, or a constant column.
     """
     X = cohort(X)
     n, d = integer("n", n, 2, X.shape[0]), integer("d", d, 1, X.shape[1])

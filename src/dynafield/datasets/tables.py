@@ -16,7 +16,17 @@ DELIMITERS = "\t;, "
 
 
 class Table(NamedTuple):
-    """Rows of numbers and the names of their columns; a target, which may be words, apart from them."""
+    """A table of numbers with named columns.
+
+    Parameters
+    ----------
+    X : array (n, d)
+        Numbers.
+    names : list of str
+        Names of the d columns.
+    y : array (n,) or None
+        The target, numbers or words, if one was named.
+    """
 
     X: Float[np.ndarray, "n d"]
     names: list[str]
@@ -24,10 +34,31 @@ class Table(NamedTuple):
 
 
 def read_table(path: str | Path, target: str | None = None, columns: list[str] | None = None) -> Table:
-    """A text file with a line of names and lines of values, between commas, semicolons, tabs or blanks.
+    """Read a text file with a line of names and lines of values.
 
-    `target` names the column that is to be predicted; its values are numbers if all of them are, else words.
-    All other columns must be numbers: in the order of `columns` where that is given, others being left out.
+    Values are separated by commas, semicolons, tabs or blanks.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file, in UTF-8.
+    target : str, optional
+        Name of the column that is to be predicted; its values are numbers if all of them are, otherwise
+        words. None: there is none.
+    columns : list of str, optional
+        Names of the columns to read, in this order. None: all but the target. They must be numbers.
+
+    Returns
+    -------
+    Table
+        Numbers, names and target.
+
+    Raises
+    ------
+    FileError
+        If the file is no such table; the message has the line.
+    InputError
+        If a column that was named is missing.
     """
     path = Path(path)
     if not path.is_file():
@@ -63,7 +94,7 @@ def read_table(path: str | Path, target: str | None = None, columns: list[str] |
 
 
 def repeated(names: list[str]) -> str:
-    """The first name that is there twice."""
+    """The first name that occurs twice."""
     return next(name for k, name in enumerate(names) if name in names[:k])
 
 
@@ -79,7 +110,7 @@ def number_in(path: Path, row: list[str], place: int, line: int, name: str) -> f
 
 
 def numbers_or_words(values: list[str]) -> np.ndarray:
-    """Numbers if all are, else words."""
+    """Numbers if all values are numbers, else words."""
     try:
         return np.array([float(value) for value in values])
     except ValueError:

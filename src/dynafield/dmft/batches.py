@@ -41,8 +41,8 @@ class Batch(NamedTuple):
     """Numbers that are remembered, the memory of each, and the number of the step.
 
     A step has noise of size \\(n_t^2 = (1/b-1)E_{train}(t) + \\sigma_l^2/b\\) [eq:dmft_batches,
-    eq:label_noise]. `lost` is the share of E_train that forgetting has taken so far; `parts` has the weights
-    of rows within their strata.
+    eq:label_noise]. `lost` is the fraction of E_train that forgetting has taken so far; `parts` has the
+    weights of rows within their strata.
     """
 
     normals: Float[Any, "m n"]

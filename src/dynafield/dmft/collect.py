@@ -1,4 +1,4 @@
-"""From what was solved to a record: curves, kernels when they are asked for, and laws of rows."""
+"""From what was solved to a record: curves, kernels when they are asked for, and distributions of rows."""
 
 from functools import cache, partial
 from typing import Any

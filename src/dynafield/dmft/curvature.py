@@ -26,7 +26,7 @@ MOST_DATA = 1536
 STIFFEST = 4
 """Rows of the largest curvature of their own that are always among them, where variances differ."""
 CAUTION = 0.9
-"""Share of the limit of stability from which on steps are taken one by one: a finite model's largest
+"""Fraction of the limit of stability from which on steps are taken one by one: a finite model's largest
 eigenvalue is within 5 % of the limit's."""
 
 

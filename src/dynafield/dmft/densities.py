@@ -111,7 +111,7 @@ def on_nodes(
 def relaxed(share: Float[np.ndarray, " n"], slope: float, drop: float) -> Float[np.ndarray, " n"]:
     r"""\((1 - e^{-ky})/(1 - e^{-k})\): from 0 to 1 with the given slope (times drop) at 0.
 
-    Of third order like a parabola, and sane where the block is long beside the relaxation.
+    Of third order like a parabola, and monotone where the block is long compared with the relaxation.
     """
     steep = slope / drop if drop > 0 else 1.0
     if steep <= 0 or abs(steep - 1) < 1e-6:

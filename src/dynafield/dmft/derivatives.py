@@ -1,4 +1,4 @@
-r"""Derivatives of learning curves in the numbers behind them, with error bars [eq:tangents]."""
+r"""Derivatives of learning curves in the numbers of a problem, with error bars [eq:tangents]."""
 
 import dataclasses
 from concurrent.futures import ThreadPoolExecutor
@@ -28,16 +28,29 @@ __all__ = ["CurveDerivative", "Deriving", "derivable", "for_every_curve"]
 NETWORK = ("train_error", "test_error", "loss")
 """Curves of a network that have derivatives."""
 REPLICAS, FEWER = 4, 2
-"""Replicas that are differentiated; and smaller ones in halved blocks: they tell bias and errors in time."""
+"""Replicas that are differentiated; and smaller ones in halved blocks: they show bias and errors in time."""
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class CurveDerivative(TimedRecord):
-    """Derivatives of learning curves in one number, on the times of the curves.
+    """Derivatives of learning curves in one number, at the times of the curves.
 
-    Those in the step of training compare runs of as many steps, not of as much time; of a schedule there is
-    one for every step, as an axis before that of time. What jumps with f has no derivative by sampling, and
-    is None.
+    Derivatives in the step of training compare runs of the same number of steps, not of the same time. A
+    schedule has one derivative for every step, on an axis before that of time. A curve that jumps with f has
+    no derivative by sampling; its field is None.
+
+    Attributes
+    ----------
+    task, net
+        The problem.
+    t : array (k,)
+        Training times.
+    parameter : str
+        Name of the number.
+    train_error, test_error, loss, train_loss, test_loss : array (…, k) or None
+        Derivatives of the curves of these names; None if the record has no such curve.
+    train_error_se, test_error_se, loss_se, train_loss_se, test_loss_se : array (…, k) or None
+        Their standard errors.
     """
 
     title: ClassVar[str] = "derivative of a learning curve"
@@ -55,7 +68,20 @@ class CurveDerivative(TimedRecord):
     test_loss_se: Any = quantity("its estimated error", False, over=TIME, optional=True)
 
     def axes_of(self, over: tuple[str, ...], count: int) -> tuple[str, ...]:
-        """An axis of steps before that of time, for a schedule."""
+        """Names of the axes: an axis of steps before that of time, for a schedule.
+
+        Parameters
+        ----------
+        over : tuple of str
+            Axes of a field besides those of parameters.
+        count : int
+            Number of axes that the values have.
+
+        Returns
+        -------
+        tuple of str
+            Names.
+        """
         return ("step", *over) if count > len(over) else over
 
     @property
@@ -64,7 +90,7 @@ class CurveDerivative(TimedRecord):
         return [n for n in (*MEASURES, "loss") if getattr(self, n) is not None]
 
     def rows(self) -> list[tuple[str, str, str]]:
-        """What the derivative shows of itself."""
+        """Rows of the printed table."""
         return [*super().rows()[:2], ("in", self.parameter, "the number that is varied"), *super().rows()[2:]]
 
     def facts(self) -> dict[str, Any]:
@@ -73,18 +99,12 @@ class CurveDerivative(TimedRecord):
 
     @classmethod
     def settings(cls, data: Any) -> dict[str, Any]:
-        """The fields behind `facts`."""
+        """The fields that `facts` wrote, from the attributes of a data set."""
         return {"parameter": str(data.attrs["parameter"])}
-
-    def plot(self, ax: Any = None) -> Any:
-        """Derivatives of test and training error against time, with bands of two estimated errors."""
-        from dynafield.figures.dmft import draw_derivative
-
-        return draw_derivative(self, ax)
 
 
 def for_every_curve(found: dict[str, Any]) -> dict[str, Any]:
-    """Derivatives by name, None for those that there are not."""
+    """Derivatives by the names of all curves, None where there is none."""
     return {name: found.get(name) for name in CurveDerivative.quantities() if name != "t"}
 
 
@@ -124,7 +144,7 @@ class Deriving:
         known = derivable(self.order)
         for name in names:
             if name not in known:
-                raise InputError(f"derivative must be in one of {', '.join(known)}, got {name!r}")
+                raise InputError(f"name must be one of {', '.join(known)}, got {name!r}")
         reason = refusal(self.order)
         if reason is not None:
             raise InputError(f"derivatives cannot be found: {reason}")
@@ -233,9 +253,9 @@ class Deriving:
     def estimated(self, number: int, problem: Problem, slopes: list[np.ndarray]) -> dict[str, np.ndarray]:
         """Derivatives of the curves of one problem, and their error bars.
 
-        Replicas scatter; samples of half the points have twice their bias, and next to no error in time where
-        blocks are halved. What else is in the error bar of a curve is taken to be as large a share of its
-        derivative.
+        The error bar combines the scatter of replicas with the difference to samples of half the points,
+        which have twice the bias, in halved blocks of time, which have hardly any error in time. Other parts
+        of a curve's error bar are assumed to be the same fraction of its derivative.
         """
         found, estimate = {}, self.found.estimates[number]
         names = NETWORK if self.network else MEASURES

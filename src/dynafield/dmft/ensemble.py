@@ -137,13 +137,13 @@ def threads(lanes: int) -> int:
 
 
 def moved(course: Course, lane: Lane, cut: Cut, last: int) -> Lane:
-    """A lane further on."""
+    """Advance the members of a lane."""
     going, pages = advance(course, lane.ready.members, lane.going, lane.pages, cut, last)
     return lane._replace(going=jax.block_until_ready(going), pages=pages)
 
 
 def all_moved(pool: ThreadPoolExecutor, course: Course, lanes: list[Lane], cut: Cut, last: int) -> list:
-    """All lanes further on; on a first page the first goes alone, so that code is compiled once for all."""
+    """Advance all lanes; on a first page the first lane goes alone, so that code is compiled only once."""
     if int(np.min(np.asarray(lanes[0].going.done))) == 0:
         lanes = [moved(course, lanes[0], cut, 1), *lanes[1:]]
     work = [pool.submit(moved, course, lane, cut, last) for lane in lanes]
@@ -205,7 +205,7 @@ def marched(
     share: tuple[float, float],
     report: Callable[[float, int], None],
 ) -> tuple[list[Lane], int, BaseException | None]:
-    """A march in a few pieces, told after each of them: the lanes, blocks that all have done, and what
+    """A march in a few pieces, with a report after each: the lanes, blocks that all have done, and what
     stopped them."""
     stretches, blocks, reached = equations.time.stretches(edges), len(edges) - 1, 0
     longest: dict[Any, int] = {}

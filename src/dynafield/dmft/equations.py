@@ -23,13 +23,13 @@ class Row(eqx.Module):
 
     @property
     def outputs(self) -> int:
-        """c."""
+        """c, the number of outputs."""
         return self.model.outputs
 
     @property
     @abc.abstractmethod
     def states(self) -> int:
-        """k."""
+        """k, the number of entries of a state."""
 
     @abc.abstractmethod
     def output(self, state: Any, facts: Any, t: Any) -> Any:
@@ -67,16 +67,16 @@ class CoordinateRow(Row):
 
     @property
     def states(self) -> int:
-        """k."""
+        """k, the number of entries of θ."""
         return self.model.states
 
     def output(self, state: Any, facts: Any, t: Any) -> Any:
-        """o(θ)."""
+        """The output o(θ)."""
         w = self.model.w(state.reshape(self.model.state_shape), t).reshape(-1)
         return facts.scale * (self.slope @ w) + self.to_teacher * facts.teacher
 
     def rate(self, drive: Any, state: Any, facts: Any, t: Any) -> Any:
-        """p(g, θ)."""
+        """The velocity p(g, θ)."""
         theta = state.reshape(self.model.state_shape)
         return self.model.p(facts.scale * drive.reshape(self.model.channels), theta, t).reshape(-1)
 
@@ -98,7 +98,7 @@ class MovingRow(CoordinateRow):
 
     @property
     def states(self) -> int:
-        """θ and m."""
+        """The number of entries of θ and its velocity m together."""
         return 2 * self.model.states
 
     def sums(self, integral: Any, count: Any) -> Any:
@@ -107,7 +107,7 @@ class MovingRow(CoordinateRow):
         return jnp.concatenate([jnp.repeat(x[:, :, None], k, axis=2) for x in (integral, count)], axis=2)
 
     def output(self, state: Any, facts: Any, t: Any) -> Any:
-        """o(θ)."""
+        """The output o(θ)."""
         return super().output(state[: self.model.states], facts, t)
 
     def rate(self, drive: Any, state: Any, facts: Any, t: Any) -> Any:
@@ -129,21 +129,21 @@ class DataRow(Row):
 
     @property
     def states(self) -> int:
-        """c."""
+        """c, the number of entries of f."""
         return self.model.outputs
 
     def output(self, state: Any, facts: Any, t: Any) -> Any:
-        """ℓ(f)."""
+        """The output ℓ(f)."""
         return self.model.ell(state.reshape(self.model.channels), Datum(*facts), t).reshape(-1)
 
     def rate(self, drive: Any, state: Any, facts: Any, t: Any) -> Any:
-        """f is what drives it."""
+        """f is the drive itself."""
         return drive
 
     def admissible(self, step: Any, state: Any) -> Any:
-        """Any step."""
+        """Every Newton step is allowed."""
         return step
 
     def measures(self, state: Any, facts: Any, t: Any) -> Any:
-        """Loss and error."""
+        """Loss and error of a datum."""
         return self.model.measures(state.reshape(self.model.channels), Datum(*facts), jnp.asarray(t))

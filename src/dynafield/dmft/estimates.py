@@ -41,11 +41,11 @@ GROWTH = 1.5
 COARSER = 4.0
 """Factor of what is dropped in a replica of the pilot that is solved twice."""
 TIME_SHARE = 0.2
-"""Share of the tolerance that the error in time of one block may use; later times are left with it."""
+"""Fraction of the tolerance that the error in time of one block may use; later times are left with it."""
 SAMPLE_SHARE = 0.4
-"""Largest standard error, as a share of the tolerance."""
+"""Largest standard error, as a fraction of the tolerance."""
 DROPPED_SHARE = 0.2
-"""Largest error by dropped directions, as a share of the tolerance."""
+"""Largest error by dropped directions, as a fraction of the tolerance."""
 NEARBY = 6
 """Nodes on both sides over which chance is judged."""
 SIGNIFICANT = 2.0
@@ -65,7 +65,7 @@ class Parts(NamedTuple):
 
     @property
     def whole(self) -> np.ndarray:
-        """The error bar."""
+        """The whole error bar."""
         return np.sqrt(sum(np.square(part) for part in self))
 
 
@@ -100,7 +100,7 @@ def curves_of(model: Model, replica: Replica, observed: Any = None) -> dict[str,
 
 
 def named_curves(columns: Float[np.ndarray, "... m"]) -> dict[str, np.ndarray]:
-    """Losses and errors from what a march writes down: a linear function of it."""
+    """Losses and errors as a linear function of the columns that a march records."""
     test, penalty, train = (columns[..., k] for k in range(3))
     found = dict(train_loss=train / 2, train_error=train, test_loss=test / 2, test_error=test)
     if columns.shape[-1] > 3:
@@ -112,7 +112,7 @@ def estimate(
     time: TimeRule, edges: np.ndarray, runs: list[dict[str, np.ndarray]], replicas: list[Replica],
     dropped: dict[str, Any],
 ) -> Estimate:  # fmt: skip
-    """Means over replicas, and their error bars but for the bias of a sample."""
+    """Means over replicas, and their error bars without the bias of a sample."""
     count, value, parts = len(runs), {}, {}
     stepping, sweeping = time_errors(time, edges, replicas[0], runs[0]), sweep_errors(replicas, runs[0])
     for name in runs[0]:
@@ -136,7 +136,7 @@ def time_errors(
         on_nodes = np.concatenate([[0.0], *(part.ravel() for part in errors)])
         if name.startswith("test"):  # weights that no data hold stay where an earlier block has put them
             on_nodes = np.maximum.accumulate(on_nodes)
-        elif time.remembers:  # residuals that oscillate keep errors of an earlier block, as shares of them
+        else:  # residuals of slow directions keep errors of an earlier block, as fractions of them
             size = np.abs(curves[name]) + FAINT**2 * np.max(np.abs(curves[name]))
             on_nodes = size * np.maximum.accumulate(on_nodes / size)
         found[name] = on_nodes
@@ -178,7 +178,7 @@ def block_errors(
 def sweep_errors(replicas: list[Replica], curves: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Errors that unfinished sweeps leave [eq:unfinished], and noise that is forgotten [eq:faded_noise].
 
-    Those of weights stay and add up; residuals forget them.
+    Errors of weights add up over time; those of residuals fade.
     """
     left = np.mean([np.concatenate([part.left for part in one.later]) for one in replicas], axis=0)
     nodes = np.concatenate([np.full(len(part.count), part.w.shape[1]) for part in replicas[0].later])
@@ -194,35 +194,40 @@ def sweep_errors(replicas: list[Replica], curves: dict[str, np.ndarray]) -> dict
 
 
 def forgotten(left: np.ndarray, nodes: np.ndarray, curves: dict[str, np.ndarray], name: str) -> np.ndarray:
-    """What forgotten noise has left out of the training curve; of the test curve, as much, and it stays."""
+    """Error of the training curve by noise that is forgotten; the test curve has the same error, which
+    stays.
+    """
     share = np.concatenate([[0.0], np.repeat(left[:, 2], nodes)])
     gone = share * np.abs(curves[name.replace("test", "train")])
     return np.maximum.accumulate(gone) if name.startswith("test") else gone
 
 
 def dropping(order: Order, known: Ensemble) -> tuple[float, list[dict[str, np.ndarray]]]:
-    """What may be dropped in the rounds to come, and the error that it makes [eq:dropped].
+    """What may be dropped in later rounds, and the error that it makes [eq:dropped].
 
-    Errors grow as a power of what is dropped; two replicas of one sample show by how much. Where the same
-    normal numbers come to stand for other directions these two differ as any two samples do, and only what is
-    beyond that counts.
+    Errors grow as a power of what is dropped; two replicas of one sample show by how much. If the same normal
+    numbers come to stand for other directions, these two differ as any two samples do, and only what is
+    beyond that difference decides what may be dropped. Error bars have all of it, as far as it may be.
     """
     epsilon = known.plan.epsilons[0]
     gaps, worst = [], 0.0
     for problem, replicas in zip(order.problems, known.replicas, strict=True):
         fine, coarse = (curves_of(problem.model, replicas[k]) for k in (0, 2))
         other = curves_of(problem.model, replicas[1])
-        gap = {}
-        for name in fine:
-            chance = nearby_largest(np.abs(other[name] - fine[name]))
-            beyond = np.maximum(np.abs(coarse[name] - fine[name]) - SIGNIFICANT * chance, 0.0)
-            gap[name] = beyond / (COARSER**GROWTH - 1)
-        gaps.append(gap)
+        gap, bar = {}, {}
+        for name, values in fine.items():
+            difference = np.abs(coarse[name] - values) / (COARSER**GROWTH - 1)
+            chance = nearby_largest(np.abs(other[name] - values)) / (COARSER**GROWTH - 1)
+            gap[name] = np.maximum(difference - SIGNIFICANT * chance, 0.0)
+            size = np.abs(values) + FAINT**2 * np.max(np.abs(values))
+            most = DROPPED_SHARE * order.tolerance.allowed(values, unit_of(values, fine, name))
+            bar[name] = np.maximum(gap[name], np.minimum(size * nearby_largest(difference / size), most))
+        gaps.append(bar)
         for name, values in monitored(order, problem, fine).items():
             allowed = DROPPED_SHARE * order.tolerance.allowed(values, unit_of(values, fine, name))
             worst = max(worst, float(np.max(gap[name] / (allowed + FAINT**2 * np.max(np.abs(values))))))
     factor = 1.0 if order.preview else 1.0 / max(1.0, worst)
-    dropped = [{name: factor * gap for name, gap in one.items()} for one in gaps]
+    dropped = [{name: factor * bar for name, bar in one.items()} for one in gaps]
     return factor ** (1 / GROWTH) * epsilon, dropped
 
 
@@ -251,7 +256,7 @@ def shortfall(order: Order, estimates: list[Estimate]) -> float:
 
 
 def biased(order: Order, estimates: list[Estimate]) -> float:
-    """Largest bias in units of what is allowed, if error bars miss the tolerance mostly because of it."""
+    """Largest bias in units of the tolerance, if it is the main reason why error bars miss the tolerance."""
     worst, part = missed_by(order, estimates)
     return largest(order, estimates, lambda parts: parts.bias) if worst > 1 and part == WORDS.bias else 0.0
 

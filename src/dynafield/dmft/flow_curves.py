@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from dynafield.dmft.solved import SolvedRecord, replica_mean
-from dynafield.problem.checks import integer
+from dynafield.problem.checks import called, function_of, integer, seed_of
 from dynafield.problem.model import MEASURES, Datum
 from dynafield.records.flows import FlowRecord
 from dynafield.records.record import quantity
@@ -22,7 +22,17 @@ KERNEL = ("channel", "time", "channel_before", "time_before")
 
 
 class FlowPoints(NamedTuple):
-    """Losses and errors at chosen times, each with its estimated error."""
+    """Losses and errors at chosen times, each with its estimated error.
+
+    Parameters
+    ----------
+    t : array (k,)
+        Times.
+    train_loss, train_error, test_loss, test_error : array (…, k)
+        Curves, over the parameter axes and times.
+    train_loss_se, train_error_se, test_loss_se, test_error_se : array (…, k)
+        Their estimated errors.
+    """
 
     t: Float[np.ndarray, " k"]
     train_loss: Float[np.ndarray, "... k"]
@@ -36,7 +46,19 @@ class FlowPoints(NamedTuple):
 
 
 class ThetaLaw(NamedTuple):
-    """Weighted draws of (θ(t), w*), and averages over them."""
+    """The distribution of (θ(t), w*) at one time, as weighted draws.
+
+    Parameters
+    ----------
+    theta : array (n, …)
+        States of sampled coordinates.
+    w_star : array (n,)
+        Their targets.
+    weight : array (n,)
+        Their weights in averages, of sum one.
+    replica : array of int (n,)
+        The replica that each belongs to.
+    """
 
     theta: np.ndarray
     w_star: Float[np.ndarray, " n"]
@@ -44,17 +66,54 @@ class ThetaLaw(NamedTuple):
     replica: np.ndarray
 
     def average(self, function: Callable) -> tuple[float, float]:
-        """E[function(theta, w_star)] of one row, and its standard error from the replicas."""
-        return replica_mean(jax.vmap(function)(self.theta, self.w_star), self.weight, self.replica)
+        """E[function(theta, w_star)] and its standard error from the replicas.
+
+        Parameters
+        ----------
+        function : callable
+            Takes θ and w* of one coordinate and returns a number, in jax.numpy.
+
+        Returns
+        -------
+        float, float
+            Mean and standard error.
+        """
+        rows = jax.vmap(function_of("function", function))
+        return replica_mean(called("function", rows, self.theta, self.w_star), self.weight, self.replica)
 
     def sample(self, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """n independent draws (theta, w_star) from the weighted ones."""
+        """Independent draws from the weighted ones.
+
+        Parameters
+        ----------
+        n : int
+            Number of draws.
+        seed : int, default 0
+            Seed of the random numbers.
+
+        Returns
+        -------
+        array (n, …), array (n,)
+            θ and w*.
+        """
         which = chosen(self.weight, n, seed)
         return self.theta[which], self.w_star[which]
 
 
 class DataLaw(NamedTuple):
-    """Weighted draws of f(t) on a training datum with what it knows, and averages over them."""
+    """The distribution of f(t) on a training datum and of what the datum knows, as weighted draws.
+
+    Parameters
+    ----------
+    f : array (n, …)
+        Outputs on sampled data.
+    datum : Datum
+        Their f*, ξ and z, arrays over the data.
+    weight : array (n,)
+        Their weights in averages, of sum one.
+    replica : array of int (n,)
+        The replica that each belongs to.
+    """
 
     f: np.ndarray
     datum: Datum
@@ -62,26 +121,95 @@ class DataLaw(NamedTuple):
     replica: np.ndarray
 
     def average(self, function: Callable) -> tuple[float, float]:
-        """E[function(f, datum)] of one row, and its standard error from the replicas."""
-        return replica_mean(jax.vmap(function)(self.f, self.datum), self.weight, self.replica)
+        """E[function(f, datum)] and its standard error from the replicas.
+
+        Parameters
+        ----------
+        function : callable
+            Takes f and the Datum of one datum and returns a number, in jax.numpy.
+
+        Returns
+        -------
+        float, float
+            Mean and standard error.
+        """
+        rows = jax.vmap(function_of("function", function))
+        return replica_mean(called("function", rows, self.f, self.datum), self.weight, self.replica)
 
     def sample(self, n: int, seed: int = 0) -> tuple[np.ndarray, Datum]:
-        """n independent draws (f, datum) from the weighted ones."""
+        """Independent draws from the weighted ones.
+
+        Parameters
+        ----------
+        n : int
+            Number of draws.
+        seed : int, default 0
+            Seed of the random numbers.
+
+        Returns
+        -------
+        array (n, …), Datum
+            Outputs and what the data know.
+        """
         which = chosen(self.weight, n, seed)
         return self.f[which], Datum(*(part[which] for part in self.datum))
 
 
 def chosen(weight: np.ndarray, n: int, seed: int) -> np.ndarray:
-    """n indices drawn by weight."""
-    rng = np.random.default_rng(integer("seed", seed, 0))
+    """Indices drawn with probabilities in proportion to their weights."""
+    rng = np.random.default_rng(seed_of("seed", seed))
     return rng.choice(len(weight), size=integer("n", n, 1), p=weight / weight.sum())
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class FlowCurves(SolvedRecord, FlowRecord):
-    """Losses, errors and kernels of a flow over time: parameter axes first, then channels, then times.
+    """The learning curve of a model in high dimension, as `solve` returns it.
 
-    Kernels and overlaps have axes of channels only where w returns a vector.
+    Arrays have the parameter axes first, written as …, then the axes given here. Axes of channels c are there
+    only if w returns a vector.
+
+    Attributes
+    ----------
+    task, net
+        The problem; after loading from a file, `net` is the name of the flow and its numbers.
+    t : array (k,)
+        Training times, the nodes of the grid.
+    train_loss, train_error, test_loss, test_error : array (…, k)
+        Mean loss and error on the training data and on fresh data.
+    train_loss_se, train_error_se, test_loss_se, test_error_se : array (…, k)
+        Their estimated errors.
+    overlap : array (…, c, k)
+        Cosine between f and the teacher's f*.
+    norm : array (…, c, k)
+        Root mean square of f.
+    C_w, C_ell : array (…, c, k, c, k)
+        Correlations of w and of ℓ at two times.
+    R_w, R_ell : array (…, c, k, c, k)
+        Mean derivatives of w and ℓ by their drives on the nodes of the grid.
+    edges : array (b + 1,)
+        Times between which the blocks of the grid lie.
+    theta : array (…, n, k, state)
+        θ(t) of sampled coordinates.
+    path_target, path_weight, path_replica : array (…, n)
+        Their targets, weights in averages and replicas.
+    path_variance : array (…, n) or None
+        Variances of their features; None if all are one.
+    f : array (…, m, k, c)
+        f(t) of sampled training data.
+    f_star, xi : array (…, m)
+        Their teacher's output and label noise.
+    z : array (…, m, z_entry)
+        Their own randomness.
+    datum_weight, datum_replica : array (…, m)
+        Their weights in averages and replicas.
+    t_max, tol, rtol, points, seed, trainer
+        Arguments of `solve`; `points` per replica.
+    replicas : int
+        Number of independent replicas.
+    status : str
+        "finished", "preview", "interrupted", or what went wrong.
+    deriving
+        What differentiates the curves; None in a record that was read from a file.
     """
 
     title: ClassVar[str] = "learning curve of a flow in the limit of high dimension"
@@ -118,46 +246,116 @@ class FlowCurves(SolvedRecord, FlowRecord):
     datum_replica: Any = quantity("their replica", False, over=("datum",))
 
     def at(self, times: Any) -> FlowPoints:
-        """Losses and errors at any times up to the last that was reached."""
+        """Losses and errors at any times up to the last that was reached.
+
+        Parameters
+        ----------
+        times : number or array (k,)
+            Times ≥ 0; of discrete training, times after a step.
+
+        Returns
+        -------
+        FlowPoints
+            Losses and errors (…, k) with their error bars, interpolation included.
+        """
         t = self.reached(times)
         return FlowPoints(t=t, **self.between(MEASURES, t))
 
     def begins_with_jump(self, values: np.ndarray) -> bool:
-        """Whether a curve is elsewhere right after t = 0, as the share of wrong signs is if f(0) = 0.
+        """Whether a curve jumps right after t = 0, as the fraction of wrong signs does if f(0) = 0.
 
-        A jump is what is larger than the defects that a block may have [eq:dmft_defect].
+        A jump is larger than the defects that a block may have [eq:dmft_defect].
+
+        Parameters
+        ----------
+        values : array (…, k)
+            A curve on the nodes.
+
+        Returns
+        -------
+        bool
+            Whether there is a jump.
         """
         s = self.dense.stages
         allowed = 2 * (0.4 * self.tol) ** (s / (s + 1)) * np.max(np.abs(values))
         return s > 1 and self.dense.jump(values) > float(allowed)
 
     def law(self, t: Any, *index: int) -> ThetaLaw:
-        """Weighted draws (θ(t), w*) at a time; `index` chooses one problem of several."""
-        row, rule = self.place(t, index)
-        theta = np.einsum("nt...,t->n...", np.asarray(self.theta)[row], rule)
+        """The distribution of (θ(t), w*) at a time, of one problem, as weighted draws.
+
+        Parameters
+        ----------
+        t : float
+            Time.
+        *index : int
+            Old way to choose one problem; write `curves[0, 1].law(t)`.
+
+        Returns
+        -------
+        ThetaLaw
+            Draws with weights.
+        """
+        one = self.chosen(index, "law(t)")
+        theta = np.einsum("nt...,t->n...", np.asarray(one.theta), one.rule(t))
         target, weight, replica = (
-            np.asarray(x)[row] for x in (self.path_target, self.path_weight, self.path_replica)
+            np.asarray(x) for x in (one.path_target, one.path_weight, one.path_replica)
         )
         return ThetaLaw(theta, target, weight, replica.astype(int))
 
     def data_law(self, t: Any, *index: int) -> DataLaw:
-        """Weighted draws of f(t) on the training data at a time."""
-        row, rule = self.place(t, index)
-        f = np.einsum("nt...,t->n...", np.asarray(self.f)[row], rule)
-        facts = Datum(*(np.asarray(x)[row] for x in (self.f_star, self.xi, self.z)))
-        replica = np.asarray(self.datum_replica)[row].astype(int)
-        return DataLaw(f, facts, np.asarray(self.datum_weight)[row], replica)
+        """The distribution of f(t) on the training data at a time, of one problem, as weighted draws.
+
+        Parameters
+        ----------
+        t : float
+            Time.
+        *index : int
+            Old way to choose one problem; write `curves[0, 1].data_law(t)`.
+
+        Returns
+        -------
+        DataLaw
+            Draws with weights.
+        """
+        one = self.chosen(index, "data_law(t)")
+        f = np.einsum("nt...,t->n...", np.asarray(one.f), one.rule(t))
+        facts = Datum(*(np.asarray(x) for x in (one.f_star, one.xi, one.z)))
+        return DataLaw(f, facts, np.asarray(one.datum_weight), np.asarray(one.datum_replica).astype(int))
 
     def observable(self, function: Callable, t: Any, *index: int) -> tuple[float, float]:
-        """E[function(theta, w_star)] at a time, and its standard error; the function is that of one row."""
-        return self.law(t, *index).average(function)
+        """E[function(theta, w_star)] at a time and its standard error, of one problem.
+
+        Parameters
+        ----------
+        function : callable
+            Takes θ and w* of one coordinate and returns a number, in jax.numpy.
+        t : float
+            Time.
+        *index : int
+            Old way to choose one problem; write `curves[0, 1].observable(function, t)`.
+
+        Returns
+        -------
+        float, float
+            Mean and standard error.
+        """
+        return self.chosen(index, "observable(function, t)").law(t).average(function)
 
     def data_observable(self, function: Callable, t: Any, *index: int) -> tuple[float, float]:
-        """E[function(f, datum)] over the training data, and its standard error."""
-        return self.data_law(t, *index).average(function)
+        """E[function(f, datum)] over the training data and its standard error, of one problem.
 
-    def plot(self, ax: Any = None) -> Any:
-        """Test and training error against time, with bands of two estimated errors."""
-        from dynafield.figures.dmft import draw_curves
+        Parameters
+        ----------
+        function : callable
+            Takes f and the Datum of one datum and returns a number, in jax.numpy.
+        t : float
+            Time.
+        *index : int
+            Old way to choose one problem; write `curves[0, 1].data_observable(function, t)`.
 
-        return draw_curves(self, ax)
+        Returns
+        -------
+        float, float
+            Mean and standard error.
+        """
+        return self.chosen(index, "data_observable(function, t)").data_law(t).average(function)

@@ -51,7 +51,7 @@ CHANCE = 0.1
 """Weight of the defect of one order less: it counts where it is more than ten times larger, which it is
 in no problem with some noise, only where paths are alike."""
 LASTING = 0.9
-"""A defect of which a shorter block keeps this share is no error in time, if it is as small as what is
+"""A defect of which a shorter block keeps this fraction is no error in time, if it is as small as what is
 dropped: a direction that had been dropped before has become large enough at the start of the block to be
 kept."""
 
@@ -120,7 +120,7 @@ def march_adaptively(
     tolerance: Tolerance,
     report: Callable[[float, int], None],
 ) -> Ensemble:
-    """March to the end with blocks chosen on the way, which suit all members."""
+    """March up to the last time with blocks chosen on the way, the same for all members."""
     tasks = [(p, r) for r in range(len(plan.seeds)) for p in range(len(problems))]
     lanes = lanes_at_rest(equations, problems, plan, 0, tasks)
     limit = min(one.model.longest_block() for one in problems)
@@ -152,7 +152,7 @@ class Search:
         self.dropped = of_dropped(self.time, self.blocks.kind.stages, max(plan.epsilons), tolerance)
 
     def run(self, report: Callable[[float, int], None]) -> int:
-        """To the end, or how the members are where that is not reached."""
+        """March up to the last time; return how the members are if that is not reached."""
         self.lanes = [entering(lane, self.blocks, room(1), 0.0) for lane in self.lanes]
         if self.tried(0.0, 0.0) is None:
             return CROWDED
@@ -189,7 +189,7 @@ class Search:
         return FINE
 
     def tried(self, start: float, end: float) -> float | None:
-        """Solve a block, keep it if it is good: by which factor the next should be longer; None: no room."""
+        """Solve a block, keep it if it is good; return the factor for the next one, None without room."""
         lanes = self.lanes
         page = least_done(lanes)
         if page == lanes[0].pages.F_w.shape[1]:
@@ -224,12 +224,12 @@ class Search:
         return min(factor, 1.0) if sweeps > MANY else factor
 
     def undo(self) -> None:
-        """Forget the last block."""
+        """Remove the last block."""
         self.edges.pop()
         self.lanes = self.before
 
     def ensemble(self, problems: list[Problem], health: int, failure: BaseException | None) -> Ensemble:
-        """What has been solved."""
+        """The replicas as far as they are solved."""
         if len(self.edges) < 2:
             return Ensemble(np.zeros(1), [[] for _ in problems], self.plan, health, failure)
         found = {}
@@ -247,7 +247,7 @@ class StepSearch(Search):
     """
 
     def run(self, report: Callable[[float, int], None]) -> int:
-        """To the end, or how the members are where that is not reached."""
+        """March up to the last time; return how the members are if that is not reached."""
         clock, last = self.time.clock, len(self.time.clock) - 1
         self.single = course_of(self.equations, self.plan, self.time.kind)
         self.curved: dict[int, float] = {}
@@ -305,7 +305,7 @@ class StepSearch(Search):
         return curvature(members, states, t)
 
     def block(self, start: int, end: int) -> float | None:
-        """As `tried`, from step to step."""
+        """Try one block of many steps, as `tried` does for a flow."""
         clock = self.time.clock
         if not isinstance(self.lanes[0].kind, Blocks):
             steps = self.lanes

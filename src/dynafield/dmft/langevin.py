@@ -1,7 +1,7 @@
 """Gradient flow with noise, in short steps: their number is doubled until the curves stay [eq:two_rates].
 
 Paths of Brownian motion have no blocks with a few nodes. Errors of these steps are of second order in their
-size, so that the difference of two such solutions tells what is left.
+size, so that the difference of two such solutions shows what is left.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ FIRST = 32
 MOST = 1024
 """Steps that are never exceeded."""
 SHARE = 0.4
-"""Largest error in time, as a share of the tolerance."""
+"""Largest error in time, as a fraction of the tolerance."""
 TOGETHER = 4
 """Steps that are one piece of a curve where it is read between them."""
 ORDER = 4.0
@@ -29,7 +29,7 @@ ORDER = 4.0
 
 
 def refine_in_short_steps(in_steps: Callable[[int], Order], report: Report) -> tuple[Order, Solution]:
-    """Solve to tolerance; `in_steps` has the problem in a number of steps."""
+    """Solve to tolerance; `in_steps(n)` is the problem in n steps."""
     count, before = FIRST, None
     while True:
         order = in_steps(count)
@@ -48,7 +48,7 @@ def refine_in_short_steps(in_steps: Callable[[int], Order], report: Report) -> t
 
 
 def too_stiff(order: Order, found: Solution, count: int) -> str:
-    """Why so many steps are not enough."""
+    """The message for a problem that needs more steps than are allowed."""
     t = found.ensemble.edges[-1]
     return (
         f"{count} short steps of gradient flow with noise blew up at t={t:.3g}: parameters without weight "
@@ -57,7 +57,7 @@ def too_stiff(order: Order, found: Solution, count: int) -> str:
 
 
 def add_time(before: Solution, now: Solution) -> None:
-    """Put what twice as long steps have changed, beyond chance, into error bars."""
+    """Add to error bars what twice as long steps have changed, beyond chance."""
     for old, new in zip(before.estimates, now.estimates, strict=True):
         for name in new.parts:
             new.parts[name] = new.parts[name]._replace(time=left_over(old, new, name))

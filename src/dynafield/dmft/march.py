@@ -62,7 +62,7 @@ class Going(NamedTuple):
 
 
 def at_start(states: State) -> Going:
-    """Members that know nothing yet."""
+    """Members before t = 0."""
     count = len(states.sizes)
     zeros = np.zeros(count, int)
     return Going(states, zeros, zeros, np.zeros((count, 2)))
@@ -77,7 +77,7 @@ def over_members(function: Any, *arguments: Any) -> Any:
 
 
 def put(k: Any, page: Array, new: Array) -> Array:
-    """A page written."""
+    """Write new values on page k."""
     return jax.lax.dynamic_update_index_in_dim(page, new.astype(page.dtype), k, 0)
 
 

@@ -31,8 +31,8 @@ class Numbers(NamedTuple):
     """Numbers of a member: δ, what is dropped, and when sweeps end.
 
     `epsilon` is the size of new directions that are dropped, relative to the drive of the coordinates, or
-    to its share `faint` of what it was at most; `settled` the change of kernels that ends the sweeps,
-    relative to the same with the share `floor`, with all changes still to come.
+    to the fraction `faint` of its largest size; `settled` the change of kernels that ends the sweeps,
+    relative to the same with the fraction `floor`, with all changes still to come.
     """
 
     delta: Float[Any, ""]
@@ -63,7 +63,7 @@ class Member(NamedTuple):
 class Chance(NamedTuple):
     """Numbers that sampled rows draw in every step: None for what a trainer does not have.
 
-    Shares of sampled data that a step sees, temperature, noise of their labels.
+    Fraction of the sampled data that a step sees, temperature, noise of their labels.
     """
 
     key: Any
@@ -96,7 +96,7 @@ class Nodes(NamedTuple):
 
     `start_w`, `start_ell` are F at the start of the block, `make_w`, `make_ell` turn what the basis leaves
     of outputs into the directions born there. `left` is what unfinished sweeps leave in outputs of both
-    sides, relative to their largest sizes, and the share of E_train that noise had which is forgotten.
+    sides, relative to their largest sizes, and the fraction of E_train due to noise that is forgotten.
     """
 
     F_w: Float[Any, "b r"]
@@ -162,7 +162,7 @@ def seen_coordinates(
 
 
 def seen_data(member: Member, rows: Rows, f: Array, F_w: Array, times: Array) -> Float[Array, "s 4"]:
-    """Mean loss and error on the sampled data, and on fresh ones, which only share the noise of f."""
+    """Mean loss and error on the sampled data, and on fresh ones, which have only the noise of f."""
     datum, side = member.datum, member.data
     assert datum is not None
     assert side is not None

@@ -1,7 +1,7 @@
 r"""Data of a closed side, observed once its kernels are known.
 
 Residuals of affine data are \(\ell = G\tilde\zeta\), where \(\tilde\zeta_j\) is direction j of the
-coordinates seen through the inputs of a datum: Gaussian, but for what the directions share with the teacher
+coordinates seen through the inputs of a datum: Gaussian, but for its correlation with the teacher's output
 and with the label noise of that datum [eq:closed_data].
 """
 
@@ -52,7 +52,7 @@ def observe(equations: Equations, problem: Problem, replica: Replica, points: in
 
 
 def difference(ell: Float[np.ndarray, "t c n"], h: Float[np.ndarray, "c n"]) -> Float[np.ndarray, "t c n"]:
-    """ℓ - h, an exact zero where nothing but rounding is left: the sign of f may be asked for."""
+    """ℓ - h, set to an exact zero where only rounding is left, since the sign of f may matter."""
     left = ell - h
     return np.where(np.abs(left) > ROUNDING * (np.abs(h) + np.max(np.abs(h), initial=0.0)), left, 0.0)
 
@@ -66,8 +66,10 @@ def at_zero(model: Model, datum: Datum) -> Float[np.ndarray, "c n"]:
 def directions_seen(
     replica: Replica, affine: Affine, model: Model, datum: Datum, normals: np.ndarray, rho: float
 ) -> Float[np.ndarray, "r n"]:
-    """Directions of the coordinates as a datum sees them: its teacher's and its label noise's part, and
-    rest."""
+    """Directions of the coordinates as a datum sees them.
+
+    Three parts: along its teacher's output, along its label noise, and the rest.
+    """
     along = replica.teacher_basis / rho if rho > 0 else np.zeros_like(replica.teacher_basis)
     standard = np.asarray(datum.f_star) / rho if rho > 0 else np.zeros(len(np.asarray(datum.f_star)))
     left = at_zero(model, datum) - np.outer(affine.to_teacher, np.asarray(datum.f_star))

@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 KEPT = 2**11
-"""Paths of a replica that are kept for the law of the weights, at most."""
+"""Paths of a replica that are kept for the distribution of the weights, at most."""
 FEWEST = 64
 """And at least."""
 WRITTEN, LONG = 2**21, 1000
@@ -50,7 +50,7 @@ class Problem(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Equations:
-    """What all problems of a solve have in common: law of variances and targets, how time is cut, trainer,
+    """Common to all problems of a solve: distribution of variances and targets, how time is cut, trainer,
     affine data or not."""
 
     law: JointLaw
@@ -70,7 +70,7 @@ class Equations:
 
     @property
     def fraction(self) -> float:
-        """Share of the data that a step sees."""
+        """Fraction of the data that a step sees."""
         return 1.0 if self.trainer is None else self.trainer.fraction
 
     @property
@@ -121,7 +121,7 @@ class Plan(NamedTuple):
 
 
 def kept_rows(paths: int, nodes: int) -> int:
-    """Paths of one replica that are kept: a share 1/2^k, itself a smaller sample."""
+    """Paths of one replica that are kept: a fraction 1/2^k, itself a smaller sample."""
     most = min(KEPT, max(int(WRITTEN / nodes * min(1.0, LONG / nodes) ** 2), FEWEST))
     return paths // 2 ** max(0, int(np.ceil(np.log2(paths / most))))
 
@@ -148,7 +148,7 @@ class Tolerance(NamedTuple):
     relative: float | None = None
 
     def times(self, share: float) -> "Tolerance":
-        """A share of it."""
+        """The tolerance times a factor."""
         return Tolerance(share * self.absolute, None if self.relative is None else share * self.relative)
 
     def allowed(self, values: np.ndarray, unit: float | np.ndarray) -> np.ndarray:
@@ -158,7 +158,7 @@ class Tolerance(NamedTuple):
 
 
 class Order(NamedTuple):
-    """What was asked, checked."""
+    """The checked arguments of `solve`."""
 
     equations: Equations
     problems: list[Problem]
@@ -173,7 +173,7 @@ class Order(NamedTuple):
 
     @property
     def time(self) -> TimeRule:
-        """How time is cut."""
+        """The rule by which time is cut."""
         return self.equations.time
 
     @property
@@ -282,7 +282,7 @@ def size_at_rest(model: Model, sample: Sample, theta: np.ndarray, affine: Affine
 def at_rest(
     state: np.ndarray, normals: np.ndarray, c: int, room_own: int, room_other: int, still: np.ndarray
 ) -> Any:
-    """A side that knows nothing yet."""
+    """A side before t = 0, without directions."""
     n, m = state.shape[1], still.shape[1]
     parts = dict(
         state=state, output=np.zeros((c, n)), rest=np.zeros((c, n)), still_rest=still,

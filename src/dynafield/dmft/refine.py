@@ -1,9 +1,9 @@
 """From a tolerance to a grid of time and a number of points.
 
-A pilot with few points chooses the grid, and tells how much directions that are dropped matter: one of its
-replicas is solved again with more of them dropped. Replicas on that grid follow, their normals turned by what
-the pilot has found to matter, with more points as the scatter calls for, until it is small enough. What a
-round finds that is different from the round before, beyond both scatters, is bias, and part of the error bar.
+A pilot with few points chooses the grid, and shows how much dropped directions matter: one of its replicas is
+solved again with more of them dropped. Replicas on that grid follow, their normals turned by what the pilot
+has found to matter, with more points until the scatter is small enough. What a round finds that is different
+from the round before, beyond both scatters, is bias, and part of the error bar.
 """
 
 import dataclasses
@@ -54,7 +54,7 @@ ROUNDS = 6
 MOST_REPLICAS = 14
 """More are never taken: then points are too few."""
 SETTLED_SHARE = 0.003
-"""What unfinished sweeps may leave in a block, as a share of the tolerance: errors of all blocks add up."""
+"""What unfinished sweeps may leave in a block, relative to the tolerance: errors of all blocks add up."""
 DOUBLINGS = 4
 """Doublings of the points between two rounds, at most."""
 RATE = 0.9
@@ -62,7 +62,7 @@ RATE = 0.9
 LARGE = 2e8
 """Bytes of members that march side by side though there is no core for each."""
 SAME = 0.8
-"""Directions are nearly the same where what is dropped is not smaller than this share."""
+"""Directions are nearly the same where what is dropped is not smaller than this fraction."""
 ROOM, MOST_ROOM = 32, 256
 """Directions there is room for in a first pilot; at most, where steps have noise of their own."""
 
@@ -80,7 +80,7 @@ Report = Callable[..., None]
 
 
 def refine(order: Order, report: Report) -> Solution:
-    """Solve to tolerance; a failure comes with what was solved before it."""
+    """Solve to tolerance; after a failure, the solution has what was solved before it."""
     pilot = first_plan(order)
     check_memory(order, pilot)
     known = find_grid(order, pilot, report)
@@ -135,7 +135,7 @@ def refine(order: Order, report: Report) -> Solution:
 
 
 def finer(order: Order, now: Solution) -> np.ndarray:
-    """The grid; where the tolerance is missed because of time steps, with the blocks halved that make it so.
+    """The grid, with those blocks halved whose time steps make the tolerance missed.
 
     A pilot has few points. In another sample coordinates may move faster within a block.
     """
@@ -152,7 +152,7 @@ def with_replicas(plan: Plan, count: int) -> Plan:
 
 
 def round_of(order: Order, plan: Plan, known: Ensemble, before: Ensemble, report: Any) -> Ensemble:
-    """Replicas along a known grid; those there were before are taken over where they are of the same kind."""
+    """Replicas along a known grid; earlier replicas are used again if they are of the same kind."""
     mine, same = before.plan, len(before.edges) == len(known.edges)
     kind = (plan.points, plan.room, plan.epsilons[0], plan.settled)
     reused = 0
@@ -179,21 +179,23 @@ def first_plan(order: Order) -> Plan:
     least = 2 * least_points(order)  # as a first round would have
     if order.equations.random and order.points is not None and order.points < least:
         steps = f"{len(order.edges) - 1} steps" if order.edges is not None else "such steps"
-        raise InputError(f"paths must be at least {least} for {steps} with noise of their own, got {points}")
+        raise InputError(f"points must be at least {least} for {steps} with noise of their own, got {points}")
     epsilons = (epsilon, epsilon, COARSER * epsilon)
     return Plan(points, (0, 1, 0), epsilons, first_room(order), faint, settled, floor, order.seed)
 
 
 def first_points(order: Order) -> int:
-    """Half of what a tolerance often needs, a power of two: then the first round shows a bias."""
+    """Half of the points that a tolerance usually needs, a power of two: then the first round shows a
+    bias.
+    """
     return int(np.clip(2 ** np.round(np.log2(0.5 / order.tolerance.absolute)), PILOT, 2**11))
 
 
 def least_points(order: Order) -> int:
-    """Points that a sample must have where every step has normals of its own: as many as can be white.
+    """Smallest number of points if every step has normals of its own: as many as can be exactly white.
 
-    Otherwise a step would seem to respond to the noise of another. Those that a closed data side remembers
-    are white beside each other as they are drawn; half the points are enough for them.
+    With fewer, a step would seem to respond to the noise of another. Normals that a closed data side
+    remembers are white beside each other as they are drawn; half the points are enough for them.
     """
     equations = order.equations
     if order.edges is None or not equations.random:
@@ -205,7 +207,9 @@ def least_points(order: Order) -> int:
 
 
 def first_room(order: Order) -> int:
-    """Directions there is room for: every step has new ones where rows are kicked or batches sampled."""
+    """Number of directions to reserve: every step has new ones if steps have noise or batches are
+    sampled.
+    """
     c = order.problems[0].model.outputs
     if order.edges is None or not order.equations.random:
         return room(ROOM * c)
@@ -214,7 +218,7 @@ def first_room(order: Order) -> int:
 
 
 def at_once(order: Order, plan: Plan, known: Ensemble) -> int:
-    """Members that fit into memory together; on a processor not many more large ones than it has cores."""
+    """Members that fit into memory together; on a processor few more large ones than it has cores."""
     one = member_bytes(order.equations, order.problems[0].model, plan, room(len(known.edges) - 1))
     most = int(order.memory / one)
     if jax.default_backend() == "cpu":
@@ -223,7 +227,7 @@ def at_once(order: Order, plan: Plan, known: Ensemble) -> int:
 
 
 def too_large(order: Order, plan: Plan, blocks: int) -> SolveError | None:
-    """What is wrong with a plan that does not fit into memory."""
+    """The message for a plan that does not fit into memory."""
     needed = member_bytes(order.equations, order.problems[0].model, plan, room(blocks))
     if needed <= order.memory:
         return None
@@ -232,7 +236,7 @@ def too_large(order: Order, plan: Plan, blocks: int) -> SolveError | None:
 
 
 def check_memory(order: Order, pilot: Plan) -> None:
-    """InputError for more steps than there is memory for, and how many there could be."""
+    """InputError for more steps than memory allows, with the number that it allows."""
     if order.edges is None or not isinstance(order.time, StepTime) or order.time.in_blocks:
         return
     model, steps = order.problems[0].model, len(order.edges) - 1
@@ -252,7 +256,7 @@ def check_memory(order: Order, pilot: Plan) -> None:
 
 
 def find_grid(order: Order, pilot: Plan, report: Report) -> Ensemble:
-    """The pilot, on its way choosing the grid unless it is given; with more room where it needs it."""
+    """The pilot, which chooses the grid unless it is given; repeated with more room if needed."""
     while True:
         if order.edges is not None:
             told = partial(report, number=0, points=pilot.points, edges=order.edges)
@@ -269,7 +273,9 @@ def find_grid(order: Order, pilot: Plan, report: Report) -> Ensemble:
 
 
 def chosen_grid(order: Order, pilot: Plan, report: Report) -> Ensemble:
-    """The pilot on a grid that suits all problems; where memory is short, from grids for a few each."""
+    """The pilot on a grid that suits all problems; if memory is short, from grids for a few problems
+    each.
+    """
     share = order.tolerance.times(TIME_SHARE)
     told = partial(report_time, report, order, pilot.points)
     size = member_bytes(order.equations, order.problems[0].model, pilot, room(USUAL))
@@ -290,7 +296,7 @@ def chosen_grid(order: Order, pilot: Plan, report: Report) -> Ensemble:
 
 
 def report_time(report: Report, order: Order, points: int, now: float, blocks: int) -> None:
-    """Tell how far a pilot is."""
+    """Report how far a pilot is."""
     report(order.time.share(now, order.t_max), blocks, number=0, points=points, t=now)
 
 
@@ -324,7 +330,7 @@ def resized(part: Any, size: int) -> Any:
 
 
 def explained(order: Order, known: Ensemble) -> SolveError:
-    """Why a march ended early, in words for the user."""
+    """Why a march stopped early, in words for the user."""
     t, time = known.edges[-1], order.time
     if known.health == DIVERGING and isinstance(time, StepTime):
         number = int(time.numbers(known.edges)[-1]) + 1
@@ -340,7 +346,7 @@ def explained(order: Order, known: Ensemble) -> SolveError:
 
 
 def can_be_eased(order: Order, plan: Plan) -> bool:
-    """Whether the user has left points or blocks to us."""
+    """Whether points or blocks are not fixed by the user."""
     return order.edges is None or (order.points is None and plan.points < PLENTY)
 
 
@@ -365,9 +371,9 @@ def first_round(order: Order, known: Ensemble, epsilon: float, turns: tuple[Turn
 
 
 def rehearsed(order: Order, known: Ensemble, epsilon: float, report: Report) -> tuple[Turns, ...]:
-    """How normals are turned in the rounds to come: the pilot knows which combinations matter [eq:leading].
+    """How normals are turned in later rounds: the pilot knows which combinations matter [eq:leading].
 
-    Directions are counted otherwise where less is dropped; then one replica is solved that way first.
+    If later rounds drop less, directions are numbered differently; then one replica is solved that way first.
     """
     if epsilon < SAME * known.plan.epsilons[0]:
         plan = with_replicas(known.plan._replace(epsilons=(epsilon,)), 1)
@@ -389,7 +395,7 @@ def turns_of(order: Order, known: Ensemble, replica: Replica) -> Turns:
 
 
 def enlarged(plan: Plan, need: float) -> Plan:
-    """The cheapest plan whose scatter is `need` times smaller: more points, or more replicas of as many."""
+    """The cheapest plan whose scatter is `need` times smaller: more points, or more replicas."""
     now, choices = len(plan.seeds), []
     for factor in 2 ** np.arange(DOUBLINGS + 1):
         wanted = 1.05 * now * (need / factor**RATE) ** 2

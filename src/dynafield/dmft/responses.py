@@ -289,7 +289,7 @@ class Follower:
         self.place += c
 
     def data_node(self, page: Nodes, times: np.ndarray, here: slice) -> None:
-        """The data's part of such a node."""
+        """The part of the data at a node whose state is known before its drive."""
         data = self.data
         assert data is not None
         noise, memory, _, own, make = kernels_for(page, False)

@@ -88,8 +88,6 @@ class TimeRule(abc.ABC):
     """Largest number of blocks."""
     per_defect: float = 0.5
     """Error per defect to the power (s+1)/s, from comparison with halved blocks: .1 to .5 was found."""
-    remembers: bool = False
-    """Whether errors of a block stay in residuals."""
 
     @abc.abstractmethod
     def stretches(self, edges: Float[np.ndarray, " e"]) -> list[Stretch]:
@@ -109,12 +107,12 @@ class TimeRule(abc.ABC):
 
     @abc.abstractmethod
     def share(self, t: float, t_max: float) -> float:
-        """Share of the work that is done at time t."""
+        """Fraction of the work that is done at time t."""
 
     @property
     @abc.abstractmethod
     def first_kind(self) -> Blocks | Stepping:
-        """What states at rest are made for."""
+        """The kind of the first block, for which states before t = 0 are made."""
 
     def nodes(self, edges: Float[np.ndarray, " e"]) -> Float[np.ndarray, " t"]:
         """Times of all nodes, 0 first."""
@@ -151,7 +149,7 @@ class FlowTime(TimeRule):
 
     @property
     def first_kind(self) -> Blocks:
-        """Blocks."""
+        """Flows are cut into blocks."""
         return Blocks()
 
     def stretches(self, edges: Float[np.ndarray, " e"]) -> list[Stretch]:
@@ -176,7 +174,7 @@ class FlowTime(TimeRule):
         return edges
 
     def share(self, t: float, t_max: float) -> float:
-        """Blocks grow with time."""
+        """Fraction of the work done: blocks grow with time."""
         return float(np.log1p(t) / np.log1p(t_max))
 
 
@@ -197,22 +195,17 @@ class StepTime(TimeRule):
 
     @cached_property
     def known(self) -> dict[tuple[int, int], tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Blocks that have been made."""
+        """Blocks that have been computed, by their first and last step."""
         return {}
 
     @property
     def per_defect(self) -> float:  # type: ignore[override]
-        """Errors of a velocity are moved on: 1 to 4 was found, against single steps."""
+        """Error of a block per defect: with momentum errors of the velocity persist; 1 to 4 was measured."""
         return 4.0 if self.kind.heavy else TimeRule.per_defect
 
     @property
-    def remembers(self) -> bool:  # type: ignore[override]
-        """Whether errors of a block stay in residuals: with momentum they swing."""
-        return self.kind.heavy
-
-    @property
     def first_kind(self) -> Stepping:
-        """Single steps."""
+        """Training begins with single steps."""
         return self.kind
 
     def numbers(self, edges: Float[np.ndarray, " e"]) -> Int[np.ndarray, " e"]:

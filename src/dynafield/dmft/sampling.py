@@ -1,8 +1,8 @@
 r"""Sampled coordinates and data: scrambled Sobol points, made exactly white.
 
-Few components of the joint law of variances and targets are strata, each with its exact weight and a number
-of points that grows with it, rounded to powers of two; many are drawn from one Sobol coordinate instead,
-those of similar variances together. A stratum that is symmetric about zero is sampled on one half only where
+Few components of the joint distribution of variances and targets are strata, each with its exact weight and a
+number of points that grows with it, rounded to powers of two; many are drawn from one Sobol coordinate, those
+of similar variances together. A stratum that is symmetric about zero is sampled on one half only where
 the model is odd, since \((w, w^*, \zeta) \to -(w, w^*, \zeta)\) maps it to the other. Normals of a stratum
 have exact means and covariances, so that what is linear in them has no sampling error [eq:white].
 
@@ -42,7 +42,7 @@ RARE = 0.3
 REMEMBERED = 2**19
 """Normals of at most so many numbers, four megabytes, are remembered."""
 SIMILAR, BINS = 2.0, 8
-"""Variances within a factor e to this power share points; so many such groups at most."""
+"""Variances within a factor e to this power have points in common; so many such groups at most."""
 EVEN = 64
 """Dimensions in which Sobol points are always used."""
 PER_NORMAL = 4
@@ -50,7 +50,7 @@ PER_NORMAL = 4
 
 
 class Stratum(NamedTuple):
-    """A part of the joint law with its own points: weight, number of points, and its components."""
+    """A part of the joint distribution with its own points: weight, number of points, and its components."""
 
     weight: float
     points: int
@@ -72,7 +72,7 @@ class Sample(NamedTuple):
     """Targets and weights of the paths, whether each stands for its mirror image too, standard normals,
     one column per path, variances of their features, and numbers of their strata.
 
-    Any leading share 1/2^k of the columns is a smaller sample of the same kind.
+    Any leading fraction 1/2^k of the columns is a smaller sample of the same kind.
     """
 
     target: Float[np.ndarray, " n"]
@@ -84,7 +84,7 @@ class Sample(NamedTuple):
 
 
 def strata(law: JointLaw, points: int) -> list[Stratum]:
-    """How about `points` points are shared out."""
+    """Strata with about `points` points in all."""
     law = JointLaw(*(np.asarray(part, float) for part in law.present))
     if len(law.weight) <= STRATA:
         groups = [np.array([k]) for k in range(len(law.weight))]
@@ -102,7 +102,7 @@ def strata(law: JointLaw, points: int) -> list[Stratum]:
 
 
 def ordered(law: JointLaw, which: np.ndarray) -> JointLaw:
-    """Some components of a law, in an order."""
+    """Some components of a joint distribution, in an order."""
     return JointLaw(*(part[which] for part in law))
 
 
@@ -167,7 +167,7 @@ def one(part: Stratum, dims: int, seed: tuple[int, ...], folded: bool) -> Sample
 def spread(part: Stratum, dims: int, seed: tuple[int, ...], folded: bool) -> Sample:
     r"""The points of a stratum of several variances: a first coordinate chooses the component.
 
-    Each component has its share of the points, and its exact weight, where there are points enough; else they
+    Each component has its fraction of the points, and its exact weight, if there are points enough; else they
     are drawn. The second moment of \(\sqrt s\,w^*\) is exact.
     """
     law, n = part.components, part.points

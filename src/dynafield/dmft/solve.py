@@ -2,7 +2,7 @@
 
 import dataclasses
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict, Unpack, overload
 
 import jax
 import numpy as np
@@ -10,17 +10,30 @@ from jax.core import Tracer
 from jaxtyping import Float
 
 from dynafield.compiled import make_room
+from dynafield.deprecation import old_calls
 from dynafield.dmft.collect import collect
+from dynafield.dmft.curves import Curves
 from dynafield.dmft.estimates import missed_by
+from dynafield.dmft.flow_curves import FlowCurves
 from dynafield.dmft.langevin import refine_in_short_steps
 from dynafield.dmft.preparation import Equations, Order, Problem, Tolerance
 from dynafield.dmft.refine import refine
 from dynafield.dmft.rules import FEW, FlowTime, Stepping, StepTime
 from dynafield.dmft.traced import attached, plain_problem, traced_numbers
 from dynafield.errors import InputError
-from dynafield.problem.checks import concrete, integer, one_real, real_vector, same_shape, untraced
+from dynafield.problem.checks import (
+    concrete,
+    flag,
+    integer,
+    one_real,
+    real_vector,
+    same_shape,
+    seed_of,
+    untraced,
+)
 from dynafield.problem.jumps import check_smooth, jump_of_training
 from dynafield.problem.model import Model, SquaredLoss, at_problem
+from dynafield.problem.networks import Network
 from dynafield.problem.optimizers import as_trainer
 from dynafield.problem.task import Task
 from dynafield.problem.trainers import GradientFlow, Steps, check_training
@@ -29,19 +42,42 @@ from dynafield.progress import Progress, Wanted
 __all__ = ["solve"]
 
 MEMORY = 4.0
-"""Gigabytes used at most on a processor, unless told otherwise."""
+"""Gigabytes used at most on a processor by default."""
 SINGULAR = 1e8
 """Condition number of the slope of ℓ beyond which data are sampled."""
 
 
+class Options(TypedDict, total=False):
+    """The keyword arguments of `solve`, for type checkers."""
+
+    tol: float
+    rtol: float | None
+    trainer: Any
+    points: int | None
+    grid: Any
+    seed: int
+    throw: bool
+    memory_gb: float | None
+    progress: Wanted
+    preview: bool
+
+
+@overload  # networks first: they are models, too
+def solve(  # pyright: ignore[reportOverlappingOverload]
+    task: Task, net: Network, t_max: Any, **options: Unpack[Options]
+) -> Curves: ...
+@overload
+def solve(task: Task, net: Model, t_max: Any, **options: Unpack[Options]) -> FlowCurves: ...
+@old_calls(paths="points")
 def solve(
     task: Task,
     net: Model,
     t_max: Any,
+    *,
     tol: float = 1e-3,
     rtol: float | None = None,
     trainer: Any = GradientFlow(),  # noqa: B008 - immutable
-    paths: int | None = None,
+    points: int | None = None,
     grid: Any = None,
     seed: int = 0,
     throw: bool = True,
@@ -49,41 +85,75 @@ def solve(
     progress: Wanted = None,
     preview: bool = False,
 ) -> Any:
-    r"""Training and test error, kernels and law of the weights from t = 0 to `t_max` [eq:dmft_dln].
+    r"""The learning curve of the infinite network: errors, kernels and weights from t = 0 to `t_max`
+    [eq:dmft_dln].
 
-    `tol` bounds the error of both curves at every time, in units of \(E_{test}(0) = \rho^2 + \sigma^2\);
-    with `rtol` their relative error too. Blocks of time and sampled paths are chosen to meet it; `grid`
-    (ends of blocks, from 0 to t_max) and `paths` (points per replica, rounded to powers of two for each
-    component of the prior) fix them instead, and the error bars are what they are. Of discrete training, many
-    steps are one block where that is good enough [eq:summed_steps]; `grid=trainer.times(t_max)` takes each by
-    itself. Arrays of δ, σ, α, λ,
-    and of the other numbers of a model, are solved together, on one grid. The result is a `Curves`; of a
-    `Flow`, or another model that is not a network, a `FlowCurves`, whose losses (and errors, unless the
-    flow defines its own) the tolerances bound in units of their values at t = 0, or of their own where they
-    grow [eq:dmft_general].
+    Blocks of time and sampled paths are chosen so that error bars meet the tolerance. `jax.jvp`, `jax.jacfwd`
+    and `jax.grad` work through δ, σ, the numbers of a model and the sizes of steps, to first order: curves
+    then have the derivatives of `Curves.derivative`, at the same nodes.
 
-    `preview=True` returns the first pass, whose purpose otherwise is to choose the blocks: two replicas of
-    256 points, several times faster; `tol` then bounds the error in time only, and error bars, the largest
-    scatter so far, are rough.
+    Parameters
+    ----------
+    task : Task
+        δ, σ and the prior. Arrays of numbers, of the task and of the model, broadcast: all problems are
+        solved together, on one grid of times.
+    net : Network or Model
+        What is trained: a network, a ready-made flow or your own `Flow`.
+    t_max : float
+        Training time > 0, in the units of gradient flow; with steps, the sum of their sizes.
+    tol : float, default 1e-3
+        Error that both curves may have at every time, in units of \(E_{test}(0) = \rho^2 + \sigma^2\), from
+        1e-6 to 0.1. Of a flow: of losses, and of errors unless the flow has its own, in units of their values
+        at t = 0, or at later times if they grow [eq:dmft_general].
+    rtol : float, optional
+        Relative error that the curves may have besides, from 1e-4 to 1. None: no bound.
+    trainer : GradientFlow, GradientDescent, Optax or an optax optimizer, default GradientFlow()
+        How the model is trained.
+    points : int, optional
+        Sampled paths per replica, from 64 on, rounded to powers of two for each component of the prior. None:
+        as many as the tolerance needs. With a number, error bars may be larger than the tolerance.
+    grid : array (b + 1,), optional
+        Increasing times from 0 to `t_max` between which blocks of time lie. None: chosen for the tolerance.
+        Of discrete training, many steps are one block where that is accurate enough [eq:summed_steps];
+        `trainer.times(t_max)` takes each step by itself.
+    seed : int, default 0
+        Seed of the sampled paths.
+    throw : bool, default True
+        Whether a failure raises SolveError. False returns what was solved, if there is anything; `status`
+        then has the reason.
+    memory_gb : float, optional
+        Memory to use at most, in gigabytes. None: 4, or half of the memory of an accelerator.
+    progress : bool or callable, optional
+        Whether a progress bar is shown; None: on a terminal. Or a function of the fraction done and a text,
+        which may raise KeyboardInterrupt to stop.
+    preview : bool, default False
+        Return the first pass, two replicas of 256 points, several times faster. `tol` then bounds the error
+        in time only, and error bars are rough.
 
-    A failure raises SolveError with the time reached; with `throw=False` what is solved comes
-    back, if there is anything, and `status` says why it ended. So does Ctrl-C. `progress` shows a bar (None:
-    on a terminal), or is called with the share done and words, and may raise KeyboardInterrupt to stop.
+    Returns
+    -------
+    Curves or FlowCurves
+        `Curves` of a network, `FlowCurves` of any other model. Ctrl-C returns what was solved.
 
-    `jax.jvp`, `jax.jacfwd` and `jax.grad` work through δ, σ, the numbers of a model and the sizes of steps,
-    to first order: curves then have the derivatives of `Curves.derivative`, at the same nodes.
+    Raises
+    ------
+    InputError
+        If an argument is out of range.
+    SolveError
+        If the solution could not be continued; the message has the time that was reached.
     """
-    trainer = as_trainer(trainer)
+    trainer, throw, preview = as_trainer(trainer), flag("throw", throw), flag("preview", preview)
     traced = traced_numbers(task, net, trainer)
     if traced:
         plain = plain_problem(task, net, trainer, traced)
         end = concrete(t_max) if isinstance(t_max, Tracer) else t_max
         curves = solve(
-            *plain[:2], end, tol, rtol, plain[2], paths, grid, seed, throw, memory_gb, progress, preview
-        )
+            *plain[:2], end, tol=tol, rtol=rtol, trainer=plain[2], points=points, grid=grid, seed=seed,
+            throw=throw, memory_gb=memory_gb, progress=progress, preview=preview,
+        )  # fmt: skip
         return dataclasses.replace(curves, task=task, net=net, **attached(curves, traced))
     ordered = partial(
-        checked, task, net, t_max, tol, rtol, paths=paths, grid=grid, seed=seed, memory_gb=memory_gb,
+        checked, task, net, t_max, tol, rtol, points=points, grid=grid, seed=seed, memory_gb=memory_gb,
         preview=preview,
     )  # fmt: skip
     order = ordered(trainer)
@@ -119,7 +189,7 @@ def show(
     t: float | None = None,
     edges: Any = None,
 ) -> None:
-    """Round, time, blocks and points, in the bar; each round counts half of what is left."""
+    """Update the progress bar: time, blocks and points; each round counts half of what is left."""
     now = t if t is not None else float(edges[count])
     done = f"{count} {order.time.part if count != 1 else order.time.part.removesuffix('s')}"
     bar.show(1 - 0.5 ** (number + share), f"t = {now:.4g}, {done}, {points} points per replica")
@@ -132,7 +202,7 @@ def checked(
     tol: float,
     rtol: float | None,
     trainer: Any,
-    paths: int | None,
+    points: int | None,
     grid: Any,
     seed: int,
     memory_gb: float | None,
@@ -150,15 +220,15 @@ def checked(
     tol = one_real("tol", tol, lambda x: (x >= 1e-6) & (x <= 0.1), "one number from 1e-6 to 0.1")
     if rtol is not None:
         rtol = one_real("rtol", rtol, lambda x: (x >= 1e-4) & (x <= 1), "one number from 1e-4 to 1")
-    if paths is not None:
-        paths = integer("paths", paths, 64, 2**22)
+    if points is not None:
+        points = integer("points", points, 64, 2**22)
     memory = available() if memory_gb is None else memory_gb
     memory = one_real("memory_gb", memory, lambda x: x > 0, "one number > 0")
     discrete = isinstance(trainer, Steps)
     problems = problems_of(task, net if discrete else net.in_flow(end), shape)
     if not squared:
         problems[0].model.try_out(task)
-    whole = integer("seed", seed, 0)
+    whole = seed_of("seed", seed)
     edges = None
     if grid is not None and not discrete and trainer.random:
         raise InputError("grid must be None for gradient flow with a temperature: it has no blocks of time")
@@ -169,7 +239,7 @@ def checked(
         edges = time.clock if edges is None else time.fitting(edges)
     equations = equations_of(task, problems[0].model, trainer, time)
     return Order(
-        equations, problems, shape, end, Tolerance(tol, rtol), paths, edges, whole, memory * 1e9, preview
+        equations, problems, shape, end, Tolerance(tol, rtol), points, edges, whole, memory * 1e9, preview
     )
 
 
@@ -197,9 +267,10 @@ def equations_of(task: Task, model: Model, trainer: Any, time: FlowTime | StepTi
 
 
 def time_of_steps(model: Model, trainer: Steps, end: float, edges: Any) -> StepTime:
-    """Steps up to the end; in blocks where there are many, and nothing in them jumps or is random.
+    """How the steps of training are cut into blocks.
 
-    `edges`, a grid that is given, decides which are taken one by one.
+    Many steps are one block, unless something in them jumps or is random. `edges`, if a grid is given,
+    decides which steps are taken one by one.
     """
     trainer.number("t_max", np.array([end]))
     clock = trainer.times(end)
@@ -209,21 +280,21 @@ def time_of_steps(model: Model, trainer: Steps, end: float, edges: Any) -> StepT
         many = bool(np.any(np.diff(trainer.number("grid", edges)) > 1))
         if many and not smooth:
             raise InputError(
-                "grid must be None, or all times of steps: steps of this model and trainer are no blocks, "
+                "grid must be None, or all times of steps: steps of this model and trainer cannot be joined, "
                 "since something in them jumps or is random"
             )
     return StepTime(clock, Stepping.of(trainer), smooth and many)
 
 
 def available() -> float:
-    """Gigabytes to use unless told otherwise; of an accelerator's own, half."""
+    """Gigabytes to use by default; on an accelerator half of its memory."""
     facts = None if jax.default_backend() == "cpu" else jax.devices()[0].memory_stats()
     return 0.5e-9 * facts["bytes_limit"] if facts else MEMORY
 
 
 def checked_grid(grid: Any, t_max: float, longest: float, discrete: bool) -> Float[np.ndarray, " b"]:
-    """Ends of blocks from 0 to t_max, or InputError; those of steps are whole steps."""
-    allowed = "a list of increasing times from 0 to t_max, the ends of blocks"
+    """Edges of the blocks from 0 to t_max, or InputError; of discrete training they are whole steps."""
+    allowed = "a list of increasing times from 0 to t_max, the edges of blocks"
     edges = np.array(real_vector("grid", grid, np.isfinite, allowed))
     if (
         len(edges) < 2

@@ -1,4 +1,4 @@
-"""What all learning curves of this solver have in common: grid, tolerance, sampling, status."""
+"""What the learning curves of this solver have in common: grid, tolerance, sampling, status."""
 
 import dataclasses
 from collections.abc import Callable
@@ -10,9 +10,10 @@ import xarray as xr
 from dynafield.dmft.derivatives import CurveDerivative, for_every_curve
 from dynafield.errors import InputError
 from dynafield.numerics.dense import Dense
-from dynafield.problem.checks import index_of, one_real, real_vector
+from dynafield.problem.checks import one_real, real_list
 from dynafield.problem.text import trainer_facts, trainer_of
 from dynafield.problem.trainers import GradientFlow, Steps, Trainer
+from dynafield.records import doors
 from dynafield.records.record import quantity
 from dynafield.records.text import show
 from dynafield.records.timed import TimedRecord
@@ -20,8 +21,23 @@ from dynafield.records.timed import TimedRecord
 __all__ = ["Deferred", "SolvedRecord", "replica_mean"]
 
 
+class DerivingOne(NamedTuple):
+    """Differentiates one of several curves that were solved together."""
+
+    all: Any
+    place: tuple
+
+    def derivatives(self, names: tuple[str, ...], progress: Any = None) -> dict[str, dict[str, Any]]:
+        """For each name, derivatives and their error bars by the names of curves."""
+        found = self.all.derivatives(names, progress)
+        return {
+            name: {key: np.asarray(values)[self.place] for key, values in one.items()}
+            for name, one in found.items()
+        }
+
+
 class Deferred(NamedTuple):
-    """A quantity that is made when it is first asked for, or why it cannot be."""
+    """A quantity that is computed when it is first asked for, or the reason why it cannot be."""
 
     make: Callable[[], Any]
     why_not: Callable[[], str | None]
@@ -41,7 +57,7 @@ class SolvedRecord(TimedRecord):
     final: ClassVar[tuple[str, ...]]
     """Curves whose last values it shows."""
 
-    edges: Any = quantity("ends of the blocks of time", False, over=("edge",), swept=False)
+    edges: Any = quantity("edges of the blocks of time", False, over=("edge",), swept=False)
     t_max: float = 0.0
     tol: float = 1e-3
     rtol: float | None = None
@@ -54,17 +70,51 @@ class SolvedRecord(TimedRecord):
     """What differentiates the curves; nothing in a record that was read from a file."""
 
     def derivative(self, name: str, progress: Any = None) -> CurveDerivative:
-        """Derivatives of the curves in `delta`, `sigma`, a number of the model, or the `step` of training
-        [eq:tangents].
+        """Derivatives of the curves in one number [eq:tangents].
 
-        Standard errors are those of replicas, each differentiated with its own random points, joined with
-        what smaller samples in halved blocks of time differ by. What sampling cannot resolve has a large one.
-        For several numbers `derivatives` is cheaper.
+        Standard errors are those of replicas, each differentiated with its own random points, combined with
+        the difference to smaller samples in halved blocks of time. Where sampling cannot resolve a
+        derivative, its standard error is large. For several numbers `derivatives` is cheaper.
+
+        Parameters
+        ----------
+        name : str
+            "delta", "sigma", the name of a number of the model, or "step" for the step of training.
+        progress : bool or callable, optional
+            As in `solve`.
+
+        Returns
+        -------
+        CurveDerivative
+            Derivatives with standard errors, at the times of the curves.
+
+        Raises
+        ------
+        InputError
+            If the curves were read from a file, or there is no such derivative.
         """
         return self.derivatives(name, progress=progress)[name]
 
     def derivatives(self, *names: str, progress: Any = None) -> dict[str, CurveDerivative]:
-        """Derivatives in several numbers by their names, in one go. `progress` is that of `solve`."""
+        """Derivatives of the curves in several numbers, computed together.
+
+        Parameters
+        ----------
+        *names : str
+            Names as in `derivative`.
+        progress : bool or callable, optional
+            As in `solve`.
+
+        Returns
+        -------
+        dict
+            A `CurveDerivative` for each name.
+
+        Raises
+        ------
+        InputError
+            If the curves were read from a file, or there is no such derivative.
+        """
         if self.deriving is None:
             raise InputError("curves that were read from a file cannot be differentiated: solve them again")
         found = self.deriving.derivatives(names, progress)
@@ -84,12 +134,12 @@ class SolvedRecord(TimedRecord):
         return value
 
     def has(self) -> list[str]:
-        """All but two-time functions that cannot be made."""
+        """Names of all quantities except two-time functions that cannot be computed."""
         own = vars(self)
         return [n for n in super().has() if not isinstance(own[n], Deferred) or own[n].why_not() is None]
 
     def to_xarray(self) -> xr.Dataset:
-        """Everything as a labelled data set, but for two-time functions that cannot be made."""
+        """Everything as a labelled data set, except two-time functions that cannot be computed."""
         missing = [name for name in self.quantities() if name not in self.has()]
         whole = dataclasses.replace(self, **dict.fromkeys(missing)) if missing else self
         return super(SolvedRecord, whole).to_xarray()
@@ -105,8 +155,24 @@ class SolvedRecord(TimedRecord):
         return Dense(np.asarray(self.t), np.asarray(self.edges))
 
     def reached(self, times: Any) -> np.ndarray:
-        """Times as a vector, or InputError for those beyond the solution or between the steps of training."""
-        t = real_vector("times", np.atleast_1d(times), lambda x: x >= 0, "times ≥ 0")
+        """Times as an array, checked.
+
+        Parameters
+        ----------
+        times : number or array (k,)
+            Times ≥ 0.
+
+        Returns
+        -------
+        array (k,)
+            The same times.
+
+        Raises
+        ------
+        InputError
+            If a time is beyond the solution, or between two steps of training.
+        """
+        t = real_list("times", times, lambda x: x >= 0, "times ≥ 0")
         if isinstance(self.trainer, Steps):
             self.trainer.number("times", t)
         last = float(self.t[-1])
@@ -115,11 +181,35 @@ class SolvedRecord(TimedRecord):
         return t
 
     def begins_with_jump(self, values: np.ndarray) -> bool:
-        """Whether a curve is elsewhere right after t = 0."""
+        """Whether a curve jumps right after t = 0.
+
+        Parameters
+        ----------
+        values : array (…, k)
+            A curve on the nodes.
+
+        Returns
+        -------
+        bool
+            False unless a kind of curve can jump.
+        """
         return False
 
     def between(self, names: tuple[str, ...], t: np.ndarray) -> dict[str, np.ndarray]:
-        """Curves and their error bars at other times; of positive curves the logarithm is interpolated."""
+        """Curves and their error bars at other times; positive curves are interpolated by their logarithm.
+
+        Parameters
+        ----------
+        names : tuple of str
+            Names of curves.
+        t : array (k,)
+            Times.
+
+        Returns
+        -------
+        dict
+            An array (…, k) for each name, and for each name with `_se` added.
+        """
         found = {}
         for name in names:
             values, errors = (np.asarray(getattr(self, n), float) for n in (name, f"{name}_se"))
@@ -131,13 +221,69 @@ class SolvedRecord(TimedRecord):
             found |= {name: here, f"{name}_se": np.hypot(errors @ np.abs(rule), unsure)}
         return found
 
-    def place(self, t: Any, index: tuple[int, ...]) -> tuple[tuple, np.ndarray]:
-        """Which problem of several, and the weights of the nodes at one time."""
-        time = self.reached(one_real("t", t, lambda x: x >= 0, "a time ≥ 0"))
-        return np.unravel_index(index_of(index, self.shape), self.shape), self.dense.weights(time)[0]
+    def rule(self, t: Any) -> np.ndarray:
+        """Weights with which values at the nodes are interpolated to one time, for one problem.
+
+        Parameters
+        ----------
+        t : float
+            Time.
+
+        Returns
+        -------
+        array (k,)
+            One weight for each node.
+
+        Raises
+        ------
+        InputError
+            If the record has several problems, or the time was not reached.
+        """
+        if self.shape:
+            raise InputError(f"there are problems of shape {self.shape}: choose one, as in curves[0]")
+        return self.dense.weights(self.reached(one_real("t", t, lambda x: x >= 0, "a time ≥ 0")))[0]
+
+    def part(self, name: str, place: tuple) -> Any:
+        """A labelled number of one problem; one that is not computed yet stays so.
+
+        Parameters
+        ----------
+        name : str
+            Name of the number.
+        place : tuple of int
+            The problem's place on the parameter axes.
+
+        Returns
+        -------
+        number, array or Deferred
+            The part of this problem.
+        """
+        value = vars(self)[name]
+        if isinstance(value, Deferred):
+            return Deferred(lambda: np.asarray(getattr(self, name))[place], value.why_not)
+        return super().part(name, place)
+
+    def more_of(self, place: tuple) -> dict[str, Any]:
+        """What differentiates the curves of one problem.
+
+        Parameters
+        ----------
+        place : tuple of int
+            The problem's place on the parameter axes.
+
+        Returns
+        -------
+        dict
+            Values of fields by name.
+        """
+        return {"deriving": self.deriving and DerivingOne(self.deriving, place)}
+
+    def phases(self) -> Any:
+        """The stages of training with their times, closed forms, and what was measured on the curve."""
+        return doors.stages_of(self)
 
     def rows(self) -> list[tuple[str, str, str]]:
-        """What the curves show of themselves."""
+        """Rows of the printed table."""
         told = super().rows()
         sampled = f"{self.replicas} replicas of {self.points} points, seed {self.seed}"
         parts = "steps" if isinstance(self.trainer, Steps) else "blocks"
@@ -147,7 +293,7 @@ class SolvedRecord(TimedRecord):
         return told + [(f"final {name}", show(value, 6), "at the last time") for name, value in last.items()]
 
     def facts(self) -> dict[str, Any]:
-        """Tolerances, sizes, seed and status."""
+        """Tolerances, sizes, seed and status, as attributes of a file."""
         names = ("t_max", "tol", "points", "replicas", "seed", "status")
         relative = {"rtol": self.rtol} if self.rtol else {}
         return (
@@ -156,7 +302,7 @@ class SolvedRecord(TimedRecord):
 
     @classmethod
     def settings(cls, data: xr.Dataset) -> dict[str, Any]:
-        """The fields behind `facts`."""
+        """The fields that `facts` wrote, from the attributes of a data set."""
         kinds = {"t_max": float, "tol": float, "points": int, "replicas": int, "seed": int, "status": str}
         values = {name: kind(data.attrs[name]) for name, kind in kinds.items()}
         values |= {"rtol": float(data.attrs["rtol"]) if "rtol" in data.attrs else None}

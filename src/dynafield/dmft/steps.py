@@ -74,7 +74,7 @@ def explicit_node(
 def answering(
     member: Member, state: State, own: Committed, S: Array, times: Array, fine: Any, number: Any
 ) -> tuple[Rows, Array, Array, Committed]:
-    """The data's side of a node whose outputs w are known."""
+    """The data at a node whose outputs w are known."""
     datum, side, rows = member.datum, member.data, state.data
     assert datum is not None
     assert side is not None
@@ -90,7 +90,7 @@ def answering(
 
 
 def gain(member: Member, rows: Rows, number: Any) -> Any:
-    """Weights of the data in a step: a fresh share of them, each by its inverse [eq:batches]."""
+    """Weights of the data in a step: a fresh fraction of them, each by its inverse [eq:batches]."""
     chance = member.chance
     if chance is None or chance.fraction is None:
         return 1.0
@@ -114,7 +114,7 @@ def relabelled(member: Member, facts: Any, number: Any) -> Any:
 
 
 def kicked(member: Member, theta: Float[Array, "k n"], number: Any, step: Any) -> Float[Array, "k n"]:
-    """Parameters after the kicks of a heat bath [eq:langevin]."""
+    """Parameters after the Langevin noise of a step [eq:langevin]."""
     chance = member.chance
     if chance is None or chance.temperature is None:
         return theta
@@ -124,7 +124,7 @@ def kicked(member: Member, theta: Float[Array, "k n"], number: Any, step: Any) -
 def training_step(
     rule: Any, member: Member, state: State, number: Any, start: Any, end: Any, keep: int
 ) -> tuple[State, Nodes]:
-    """The step that the last drive asks for, and the node after it [eq:dmft_steps].
+    """The step that follows from the last drive, and the node after it [eq:dmft_steps].
 
     Number 0 is no step, and the node is the start.
     """

@@ -49,7 +49,7 @@ class Setting(NamedTuple):
 
 
 def value_along(equations: Equations, problem: Problem, direction: Direction) -> float:
-    """The number itself."""
+    """The value of the number along a direction."""
     if direction.name in ("delta", "sigma"):
         return float(getattr(problem, direction.name))
     if direction.name != "step":
@@ -59,7 +59,7 @@ def value_along(equations: Equations, problem: Problem, direction: Direction) ->
 
 
 def shifted(setting: Setting, direction: Direction, by: float) -> Setting:
-    """The same with one number moved."""
+    """The same setting with one number changed."""
     equations, problem, edges = setting
     name = direction.name
     if name in ("delta", "sigma"):

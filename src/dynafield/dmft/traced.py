@@ -31,7 +31,7 @@ def traced_numbers(task: Any, net: Any, trainer: Any) -> dict[str, Any]:
                 "jax.jvp, jax.jacfwd and jax.grad; give an array to solve many problems together"
             )
         if derivative_order(value) > 1:
-            raise InputError(f"{name} must not be differentiated twice: those of curves are of first order")
+            raise InputError(f"{name} must not be differentiated twice: curves have first derivatives only")
     return found
 
 

@@ -1,1 +1,1 @@
-"""Where training of given data ends, solved directly; message passing and its state evolution."""
+"""The limit of training on given data, solved directly; message passing and its state evolution."""

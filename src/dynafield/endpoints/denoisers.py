@@ -27,12 +27,12 @@ class Denoiser(abc.ABC):
         r"""\(\eta(x; t)\) and \(\partial_x\eta(x; t)\)."""
 
     def first_threshold(self, tau: Any) -> Any:
-        """Where t starts if λ = 0, for a first noise τ: the recursion t ← b t must start above zero."""
+        """The first t if λ = 0, for a first noise τ: the recursion t ← b t must start above zero."""
         return 1.0
 
 
 class SoftThreshold(Denoiser):
-    """Of |w|: the lasso."""
+    r"""The proximal map of \(|w|\): the lasso."""
 
     case = "regularized"
 
@@ -42,7 +42,7 @@ class SoftThreshold(Denoiser):
 
 
 class Identity(Denoiser):
-    """Of nothing: least squares."""
+    """The proximal map of zero: least squares."""
 
     case = "ridgeless"
 
@@ -53,7 +53,7 @@ class Identity(Denoiser):
 
 @dataclasses.dataclass(frozen=True)
 class MirrorProx(Denoiser):
-    r"""Of J, \(J' = \Phi\): interpolation. \(w + t\Phi(w) = x\), solved along the mirror map."""
+    r"""The proximal map of J, \(J' = \Phi\): interpolation. \(w + t\Phi(w) = x\), along the mirror map."""
 
     mirror: MirrorMap
     case = "interpolating"
@@ -81,7 +81,7 @@ class MirrorProx(Denoiser):
 
 
 def denoiser_of(net: DiagonalNetwork, delta: float) -> Denoiser:
-    """The penalty that training amounts to."""
+    """The proximal map of the penalty that training is equivalent to."""
     if float(net.lam) > 0:
         return SoftThreshold()
     return Identity() if delta > 1 else MirrorProx(MirrorMap(float(net.alpha), net.depth))

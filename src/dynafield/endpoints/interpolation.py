@@ -20,7 +20,7 @@ __all__ = ["Interpolation", "interpolate"]
 LONGEST_MOVE = 1.5
 STEPS = 60
 ROUNDING = 1e-14
-"""A mismatch of Φ below this share of its largest entry is rounding, and left alone."""
+"""A mismatch of Φ below this fraction of its largest entry is rounding, and left alone."""
 CLOSE = 1e-5
 """From here on steps are solved to the last digit."""
 DIRECT = 1e-8
@@ -41,7 +41,7 @@ class Interpolation(NamedTuple):
 def interpolate(
     X: Float[np.ndarray, "n d"], y: Float[np.ndarray, " n"], alpha: float, depth: int
 ) -> Interpolation:
-    """The interpolator that gradient flow from α ends at."""
+    """The interpolator that gradient flow from α converges to."""
     size = float(np.linalg.norm(y))
     if size == 0:
         return Interpolation(np.zeros(X.shape[1]), np.zeros(len(X)), 0.0, 0.0)

@@ -154,7 +154,7 @@ def crossing_shares(now: np.ndarray, direction: np.ndarray) -> np.ndarray:
 
 
 def crossings(now: np.ndarray, direction: np.ndarray) -> np.ndarray:
-    """The finite ones, in order."""
+    """The finite ones of `crossing_shares`, in order."""
     shares = crossing_shares(now, direction)
     return np.sort(shares[np.isfinite(shares)])
 

@@ -1,38 +1,69 @@
 """Approximate message passing [eq:amp]: every step is described by a scalar recursion, state evolution."""
 
 import dataclasses
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Float
+import xarray as xr
 
+from dynafield.deprecation import old_calls
 from dynafield.endpoints.denoisers import Denoiser, denoiser_of
 from dynafield.endpoints.minimizers import check_convex, check_rank
 from dynafield.errors import InputError, SolveError
 from dynafield.numerics.threads import fitting_threads
-from dynafield.problem.checks import integer, labelled_data, one_real, real_vector
+from dynafield.problem.checks import at_most, flag, integer, labelled_data, one_real, real_vector
 from dynafield.problem.networks import DiagonalNetwork, Network
-from dynafield.records.text import as_text, show
+from dynafield.records.record import Labelled, quantity
+from dynafield.records.text import show
 
-__all__ = ["MessagePassing", "amp", "one_problem"]
+__all__ = ["MOST_ITERATIONS", "MessagePassing", "amp", "one_problem"]
 
 PATIENCE = 100
 """Iterations without progress before damping is halved ..."""
 HALVINGS = 3
 """... which it is no more often than this."""
+MOST_ITERATIONS = 1_000_000
+"""Iterations that may be asked for."""
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
-class MessagePassing:
-    """The last iterate and the history: one entry per iteration, the first for w = 0."""
+ITERATION = ("iteration",)
 
-    w: Float[np.ndarray, " d"]
+
+@dataclasses.dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class MessagePassing(Labelled):
+    r"""The last iterate of message passing and its history, as `amp` returns them.
+
+    Attributes
+    ----------
+    w : array (d,)
+        Weights after the last iteration.
+    case : str
+        "regularized" (lasso), "ridgeless" (least squares) or "interpolating" (least J).
+    tau : array (k,)
+        Effective noise \(|r|/\sqrt{n\delta}\) in every iteration, the first for w = 0.
+    b : array (k,)
+        Onsager coefficient.
+    t : array (k,)
+        Threshold.
+    change : array (k,)
+        Relative change of w.
+    weights : array (k, d) or None
+        Weights after every iteration, if they were kept.
+    damping : float
+        Damping that was used; 1 is none.
+    converged : bool
+        Whether the last change is below the tolerance.
+    """
+
+    title: ClassVar[str] = "approximate message passing"
+
+    w: Any = quantity("weights after the last iteration", over=("feature",))
     case: str
-    tau: Float[np.ndarray, " k"]
-    b: Float[np.ndarray, " k"]
-    t: Float[np.ndarray, " k"]
-    change: Float[np.ndarray, " k"]
-    weights: Float[np.ndarray, "k d"] | None
+    tau: Any = quantity("effective noise |r|/√(nδ)", over=ITERATION)
+    b: Any = quantity("Onsager coefficient", over=ITERATION)
+    t: Any = quantity("threshold", over=ITERATION)
+    change: Any = quantity("relative change of w", over=ITERATION)
+    weights: Any = quantity("weights after every iteration", over=(*ITERATION, "feature"), optional=True)
     damping: float
     converged: bool
 
@@ -41,8 +72,9 @@ class MessagePassing:
         """ "converged" or "not converged"."""
         return "converged" if self.converged else "not converged"
 
-    def __repr__(self) -> str:
-        rows = [
+    def rows(self) -> list[tuple[str, str, str]]:
+        """Rows of the printed table."""
+        return [
             ("case", self.case, ""),
             ("iterations", str(len(self.tau)), self.status),
             ("tau", show(self.tau[-1]), "effective noise |r|/√(nδ)"),
@@ -50,11 +82,21 @@ class MessagePassing:
             ("t", show(self.t[-1]), "threshold"),
             ("damping", show(self.damping), "1 is none"),
         ]
-        return as_text("MessagePassing: approximate message passing", rows)
+
+    def facts(self) -> dict[str, Any]:
+        """Case, damping and convergence, as attributes of a file."""
+        return {"case": self.case, "damping": self.damping, "converged": int(self.converged)}
+
+    @classmethod
+    def settings(cls, data: xr.Dataset) -> dict[str, Any]:
+        """The fields that `facts` wrote, from the attributes of a data set."""
+        facts = data.attrs
+        told = {"case": str(facts["case"]), "damping": float(facts["damping"])}
+        return told | {"converged": bool(facts["converged"])}
 
 
 def one_problem(net: Any) -> DiagonalNetwork:
-    """A DiagonalNetwork with one α and one λ whose endpoint is a convex problem, or InputError."""
+    """A DiagonalNetwork with one α and one λ whose limit of training is a convex problem, or InputError."""
     if not isinstance(net, DiagonalNetwork):
         raise InputError(f"net must be a DiagonalNetwork, got {type(net).__name__}")
     alpha = one_real("alpha", net.alpha, lambda x: x > 0, "one number here")
@@ -64,10 +106,12 @@ def one_problem(net: Any) -> DiagonalNetwork:
     return DiagonalNetwork(alpha, lam, net.depth)
 
 
+@old_calls()
 def amp(
     X: Any,
     y: Any,
     net: Network,
+    *,
     iterations: int = 2000,
     tol: Any = 1e-10,
     damping: Any = 1.0,
@@ -75,18 +119,51 @@ def amp(
     throw: bool = True,
     variances: Any = None,
 ) -> MessagePassing:
-    r"""Approximate message passing with its Onsager term, towards `minimizer(X, y, net)`.
+    r"""Approximate message passing with its Onsager term, which converges to `minimizer(X, y, net)` [eq:amp].
 
     \(r^k = y - Xw^k + b_k r^{k-1}\), \(w^{k+1} = \eta(w^k + \tfrac1\delta X^\top r^k; t_{k+1})\) with \(b_k =
-    \tfrac1\delta\langle\eta'\rangle\), \(t_{k+1} = \lambda + b_k t_k\). It is made for entries of variance
-    1/d, or with `variances` of the features for entries of variance s/d, where \(X^\top r/s\) and t/s take
-    the places of \(X^\top r\) and t [eq:amp_s]; on other data its fixed points are right but it may not reach
-    them: then it is damped, by halves. Stops when w changes by less than `tol` relative to its size.
-    `history` keeps all iterates.
+    \tfrac1\delta\langle\eta'\rangle\), \(t_{k+1} = \lambda + b_k t_k\). It is meant for entries of variance
+    1/d. On other data its fixed points are right but it may not converge; then damping is halved, several
+    times.
+
+    Parameters
+    ----------
+    X : array (n, d)
+        Inputs.
+    y : array (n,)
+        Labels.
+    net : DiagonalNetwork
+        One α, one λ, and the depth; λ > 0 only at depth 2.
+    iterations : int, default 2000
+        Largest number of iterations.
+    tol : float, default 1e-10
+        Change of w, relative to its size, below which it has converged.
+    damping : float, default 1
+        Fraction in (0, 1] of every update that is taken at first.
+    history : bool, default False
+        Whether the weights of all iterations are kept.
+    throw : bool, default True
+        Whether SolveError is raised if it does not converge. False returns the best attempt.
+    variances : array (d,), optional
+        Variances s of the features, for entries of variance s/d: \(X^\top r/s\) and t/s take the places of
+        \(X^\top r\) and t [eq:amp_s]. None: all are one.
+
+    Returns
+    -------
+    MessagePassing
+        The last weights and the history.
+
+    Raises
+    ------
+    InputError
+        If X is square, or has not full rank, where λ = 0.
+    SolveError
+        If it does not converge.
     """
     X, y = labelled_data(X, y)
     net = one_problem(net)
-    iterations = integer("iterations", iterations, 1)
+    history, throw = flag("history", history), flag("throw", throw)
+    iterations = at_most("iterations", integer("iterations", iterations, 1), MOST_ITERATIONS)
     tol = one_real("tol", tol, lambda x: x > 0, "one number > 0")
     damping = one_real("damping", damping, lambda x: (x > 0) & (x <= 1), "one number in (0, 1]")
     if net.lam == 0:
@@ -160,5 +237,8 @@ def iterate(
             break
     tau, onsager, threshold, changes = np.array(rows).T
     kept = np.array(weights) if history else None
-    result = MessagePassing(w, denoiser.case, tau, onsager, threshold, changes, kept, damping, done)
+    result = MessagePassing(
+        w=w, case=denoiser.case, tau=tau, b=onsager, t=threshold, change=changes, weights=kept,
+        damping=damping, converged=done,
+    )  # fmt: skip
     return result, stalled and not done

@@ -1,10 +1,11 @@
-"""Where training of given data ends: the minimizer that the theory speaks of."""
+"""The limit of training on given data: the minimizer that the theory speaks of."""
 
 import dataclasses
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.optimize
+import xarray as xr
 from jaxtyping import Float
 
 from dynafield.endpoints.interpolation import interpolate
@@ -13,7 +14,8 @@ from dynafield.errors import InputError, SolveError
 from dynafield.numerics.threads import fitting_threads
 from dynafield.problem.checks import labelled_data, same_shape, untraced
 from dynafield.problem.networks import DiagonalNetwork, Network
-from dynafield.records.text import as_html, as_text, show
+from dynafield.records.record import Labelled, quantity
+from dynafield.records.text import show
 
 __all__ = ["Minimizer", "basis_pursuit", "check_convex", "check_rank", "minimizer"]
 
@@ -21,23 +23,34 @@ RANK = 1e-10
 """Smallest singular value, relative to the largest, of data that count as of full rank."""
 
 
-@dataclasses.dataclass(frozen=True, repr=False, eq=False)
-class Minimizer:
-    """Weights where training ends, and how exactly they satisfy the conditions of a minimum.
+@dataclasses.dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class Minimizer(Labelled):
+    """The weights in the limit of training on given data, and how exactly they satisfy the conditions of a
+    minimum.
 
-    For the lasso `residual` is the violation of the optimality conditions relative to λ and
-    `gap` the relative duality gap; for least squares, the gradient relative to that at zero
-    and NaN; for interpolation, the relative residuals of Xw = y and of stationarity; for
-    basis pursuit, the relative residual of Xw = y and the relative duality gap.
+    Attributes
+    ----------
+    w : array (…, d)
+        Weights, parameter axes first.
+    case : str
+        "regularized" (lasso), "ridgeless" (least squares), "interpolating" (least J) or "basis pursuit".
+    residual : number or array over parameter axes
+        Violation of the optimality conditions relative to λ (lasso), gradient relative to that at zero (least
+        squares), or relative residual of Xw = y (interpolation, basis pursuit).
+    gap : number or array over parameter axes
+        Relative duality gap (lasso, basis pursuit), relative residual of stationarity (interpolation), or NaN
+        (least squares).
     """
 
-    w: Float[np.ndarray, "*b d"]
+    title: ClassVar[str] = "limit of training on these data"
+
+    w: Any = quantity("weights", over=("feature",))
     case: str
-    residual: Any
-    gap: Any
+    residual: Any = quantity("violation of the conditions of a minimum, relative")
+    gap: Any = quantity("duality gap or stationarity, relative")
 
     def rows(self) -> list[tuple[str, str, str]]:
-        """What it shows of itself."""
+        """Rows of the printed table."""
         return [
             ("case", self.case, ""),
             ("w", show(self.w), f"{np.sum(self.w != 0)} of {self.w.size} not zero"),
@@ -45,19 +58,43 @@ class Minimizer:
             ("gap", show(self.gap, 3), "duality gap or stationarity, relative"),
         ]
 
-    def __repr__(self) -> str:
-        return as_text("Minimizer: where training of these data ends", self.rows())
+    def facts(self) -> dict[str, Any]:
+        """The case, as an attribute of a file."""
+        return {"case": self.case}
 
-    def _repr_html_(self) -> str:
-        return as_html("Minimizer: where training of these data ends", self.rows())
+    @classmethod
+    def settings(cls, data: xr.Dataset) -> dict[str, Any]:
+        """The fields that `facts` wrote, from the attributes of a data set."""
+        return {"case": str(data.attrs["case"])}
 
 
 def minimizer(X: Any, y: Any, net: Network) -> Minimizer:
-    r"""The end of gradient flow on given data.
+    """The limit of gradient flow on given data.
 
     λ > 0 (depth 2): the lasso. λ = 0 and n ≥ d: least squares. λ = 0 and n < d: the
-    interpolator of least J, at any depth [eq:min_problem, eq:min_J]. Arrays of α and λ give one row of
-    weights each; a path of λ is solved from its largest value down.
+    interpolator of least J, at any depth [eq:min_problem, eq:min_J].
+
+    Parameters
+    ----------
+    X : array (n, d)
+        Inputs, with entries of variance of order 1/d.
+    y : array (n,)
+        Labels.
+    net : DiagonalNetwork
+        α, λ and depth. Arrays of α and λ give one row of weights each; a path of λ is solved from its largest
+        value down.
+
+    Returns
+    -------
+    Minimizer
+        Weights (…, d) and how exact they are.
+
+    Raises
+    ------
+    InputError
+        If λ > 0 at depth ≥ 3, λ = 0 and λ > 0 are mixed, or X has not full rank where λ = 0.
+    SolveError
+        If the minimum was not found.
     """
     X, y = labelled_data(X, y)
     if not isinstance(net, DiagonalNetwork):
@@ -87,7 +124,8 @@ def stacked(case: str, rows: list[tuple[np.ndarray, float, float]], shape: tuple
     """Results of all parameters on their axes."""
     w, residual, gap = (np.array([row[i] for row in rows]) for i in range(3))
     numbers = [a.reshape(shape) if shape else float(a[0]) for a in (residual, gap)]
-    return Minimizer(w.reshape(*shape, w.shape[1]), case, *numbers)
+    residual, gap = numbers
+    return Minimizer(w=w.reshape(*shape, w.shape[1]), case=case, residual=residual, gap=gap)
 
 
 def penalized(X: np.ndarray, y: np.ndarray, lam: np.ndarray, depth: int) -> list[tuple]:
@@ -100,8 +138,8 @@ def check_convex(depth: int) -> None:
     """InputError unless weight decay amounts to a convex penalty."""
     if depth != 2:
         raise InputError(
-            f"lam must be 0 at depth {depth}: with weight decay only depth 2 has a convex endpoint, "
-            "deeper networks end where their path leads (use simulate)"
+            f"lam must be 0 at depth {depth}: with weight decay only depth 2 has a convex limit problem, "
+            "the limit of deeper networks depends on their path (use simulate)"
         )
 
 
@@ -128,7 +166,27 @@ def least_squares(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, float, floa
 
 
 def basis_pursuit(X: Any, y: Any) -> Minimizer:
-    r"""The limit α → 0 of interpolation: \(\min \|w\|_1\) subject to \(Xw = y\), as a linear program."""
+    r"""The limit α → 0 of interpolation: \(\min \|w\|_1\) subject to \(Xw = y\), as a linear program.
+
+    Parameters
+    ----------
+    X : array (n, d)
+        Inputs, n ≤ d.
+    y : array (n,)
+        Labels.
+
+    Returns
+    -------
+    Minimizer
+        Weights (d,) and how exact they are.
+
+    Raises
+    ------
+    InputError
+        If n > d.
+    SolveError
+        If the linear program was not solved.
+    """
     X, y = labelled_data(X, y)
     n, d = X.shape
     if n > d:
@@ -149,4 +207,5 @@ def basis_pursuit(X: Any, y: Any) -> Minimizer:
     nu = nu / max(1.0, float(np.max(np.abs(X.T @ nu))))
     norm = float(np.sum(np.abs(w)))
     residual = float(np.linalg.norm(X @ w - y) / (np.linalg.norm(y) or 1.0))
-    return Minimizer(w, "basis pursuit", residual, abs(norm - float(nu @ y)) / (norm or 1.0))
+    gap = abs(norm - float(nu @ y)) / (norm or 1.0)
+    return Minimizer(w=w, case="basis pursuit", residual=residual, gap=gap)

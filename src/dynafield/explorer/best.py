@@ -1,66 +1,61 @@
-"""The best α, or λ with weight decay: asked for by a button, said, marked, and forgotten in time."""
+"""The best α, or λ with weight decay: looked for when a button is pressed, told, and marked."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from dynafield.explorer.setting import Setting
 from dynafield.explorer.words import best, message
 from dynafield.figures.style import SYMBOLS
 
-if TYPE_CHECKING:
-    from dynafield.explorer.page import Page
-
 __all__ = ["Best"]
 
 
 class Best:
-    """The optimum that a tab shows, if it has asked for one since its task is what it is."""
+    """The best value that a tab shows, for as long as it belongs to the present problem.
 
-    def __init__(self, page: "Page"):
-        self.page = page
+    `show` writes HTML below the panel of fixed points, `mark` draws the mark there (None removes it), and
+    `move` gives a dial a new value.
+    """
+
+    def __init__(
+        self,
+        show: Callable[[str], Any],
+        mark: Callable[[dict[str, Any] | None, str], Any],
+        move: Callable[[str, str], Any],
+    ):
+        self.show, self.mark, self.move = show, mark, move
         self.found: dict[str, Any] | None = None
 
-    def ask(self) -> None:
-        """The user wants to know."""
-        page, setting = self.page, self.page.setting.alone
-        desk, code = page.desks.quick, setting.kind()
-        page.tab.ask(desk, "best", "best", (setting,), self.take, self.fail, rank=1, code=code)
-        # code for finer integrals is compiled where they are needed, which nobody knows before
+    def await_answer(self, setting: Setting) -> None:
+        """Say that the search has begun."""
         words = (
-            f"looking for the best {SYMBOLS[setting.decisive]}; where code is compiled, up to a minute, once"
+            f"looking for the best {SYMBOLS[setting.decisive]}; new code may take a minute to compile, once"
         )
-        page.widgets.show_best(message(words, "busy"))
+        self.show(message(words, "busy"))
 
-    def take(self, found: dict[str, Any]) -> None:
-        """It has come; the dial moves there if it is inside its range, unless it has been moved meanwhile."""
-        page, name, value = self.page, found["name"], found["value"]
-        asked = found["setting"]
-        if asked.question() != page.setting.question():
+    def take(self, present: Setting, found: dict[str, Any]) -> None:
+        """Show the answer. The dial moves there if it lies inside its range and was not moved meanwhile."""
+        name, value, asked = found["name"], found["value"], found["setting"]
+        if asked.question() != present.question():
             return
         self.found = found
         self.draw()
-        page.widgets.show_best(message(best(found), "done"))
-        present, text = getattr(page.setting, name), "" if value is None else f"{value:.3g}"
-        if text and not found["end"] and getattr(asked, name) == present != float(text):
-            page.change(name, text)
+        self.show(message(best(found), "done"))
+        now, text = getattr(present, name), "" if value is None else f"{value:.3g}"
+        if text and not found["end"] and getattr(asked, name) == now != float(text):
+            self.move(name, text)
 
     def fail(self, text: str) -> None:
-        """There is none: why."""
+        """Say why there is none."""
         self.forget()
-        self.page.widgets.show_best(message(text, "error"))
-
-    def follow(self, old: Setting) -> None:
-        """The setting was another one; what no longer belongs to it is forgotten."""
-        if old.question() != self.page.setting.question():
-            self.forget()
+        self.show(message(text, "error"))
 
     def forget(self) -> None:
-        """Nothing is known or wanted any more."""
-        self.page.tab.forget("best")
+        """Remove mark and words."""
         self.found = None
         self.draw()
-        self.page.widgets.show_best("")
+        self.show("")
 
     def draw(self) -> None:
-        """The mark, where the axis has a place for it."""
-        words = "" if self.found is None else best(self.found)
-        self.page.plots[1].show_best(self.page.axis, self.found, words)
+        """Mark the best value, where the axis has a place for it."""
+        self.mark(self.found, "" if self.found is None else best(self.found))

@@ -1,4 +1,4 @@
-"""Curves, networks and pictures as files for the browser: made in memory from the query alone."""
+"""Curves, networks and pictures as files for the browser, made in memory from the query of a link."""
 
 import asyncio
 import uuid
@@ -7,8 +7,8 @@ from typing import Any
 from tornado.web import RequestHandler
 
 from dynafield.errors import InputError
-from dynafield.explorer.desk import Wish
-from dynafield.explorer.setting import View
+from dynafield.explorer.job_queue import Request
+from dynafield.explorer.rules import read_view
 
 __all__ = ["file_handlers"]
 
@@ -16,37 +16,37 @@ KINDS = {"curve.nc": "application/x-netcdf", "runs.nc": "application/x-netcdf", 
 
 
 class FileHandler(RequestHandler):
-    """Computes what the query asks for, unless the browser goes away."""
+    """Computes the file that a link describes; stops if the browser closes the connection."""
 
-    def initialize(self, desks: Any) -> None:
-        """The processes to ask."""
-        self.desks, self.tab = desks, uuid.uuid4().hex
+    def initialize(self, queues: Any) -> None:
+        """Keep the queues to ask."""
+        self.queues, self.tab = queues, uuid.uuid4().hex
 
     def on_connection_close(self) -> None:
-        """Nobody waits any more."""
-        for desk in self.desks:
-            desk.forget(self.tab)
+        """Drop the requests of a connection that was closed."""
+        for queue in self.queues:
+            queue.forget(self.tab)
 
     async def get(self, name: str) -> None:
-        """The file, or the reason why there is none."""
+        """Send the file, or the reason why there is none."""
         try:
-            view = View.read(self.request.query)
+            view = read_view(self.request.query)
             if name == "runs.nc" and view.setting.d is None:
                 raise InputError("a link to runs.nc must set d, the dimension of the networks")
         except InputError as error:
             return self.refuse(400, str(error))
-        desk, job, argument = {
-            "curve.nc": (self.desks.curves, "curve_file", view.setting),
-            "runs.nc": (self.desks.networks, "runs_file", view.setting),
-            "picture.png": (self.desks.curves, "picture", view),
+        queue, job, argument = {
+            "curve.nc": (self.queues.curves, "curve_file", view.setting),
+            "runs.nc": (self.queues.networks, "runs_file", view.setting),
+            "picture.png": (self.queues.curves, "picture", view),
         }[name]
         loop, answer = asyncio.get_running_loop(), asyncio.get_running_loop().create_future()
 
         def tell(good: bool, value: Any) -> None:
             loop.call_soon_threadsafe(lambda: answer.done() or answer.set_result((good, value)))
 
-        desk.ask(
-            Wish(
+        queue.ask(
+            Request(
                 self.tab, "file", job, (argument,), lambda v: tell(True, v), lambda v: tell(False, v), rank=1
             )
         )
@@ -58,14 +58,14 @@ class FileHandler(RequestHandler):
         self.finish(value)
 
     def refuse(self, status: int, text: str) -> None:
-        """Plain words."""
+        """Send a reason as plain text."""
         self.set_status(status)
         self.set_header("Content-Type", "text/plain; charset=utf-8")
         self.set_header("X-Content-Type-Options", "nosniff")
         self.finish(text)
 
 
-def file_handlers(desks: Any) -> list[tuple[str, type[RequestHandler], dict[str, Any]]]:
+def file_handlers(queues: Any) -> list[tuple[str, type[RequestHandler], dict[str, Any]]]:
     """The addresses of files."""
     names = "|".join(name.replace(".", r"\.") for name in KINDS)
-    return [(f"/({names})", FileHandler, {"desks": desks})]
+    return [(f"/({names})", FileHandler, {"queues": queues})]

@@ -1,199 +1,244 @@
-"""What a tab shows: its view and widgets, what the user does, what is asked for and what comes."""
+"""One tab of the page: its view, what the user does, what is asked of the queues and what they answer."""
 
-import dataclasses
-import uuid
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import numpy as np
 import panel as pn
 
 from dynafield.errors import InputError
 from dynafield.explorer.best import Best
-from dynafield.explorer.desk import Desk, Wish
+from dynafield.explorer.first_view import stored_view
+from dynafield.explorer.job_queue import Request
 from dynafield.explorer.layout import Widgets
-from dynafield.explorer.plots import PINS, CurvePlot, LawPlot, LimitPlot
+from dynafield.explorer.pictures import Pictures
+from dynafield.explorer.pins import Pins
 from dynafield.explorer.presets import PRESETS
+from dynafield.explorer.requests import Requests, rules
 from dynafield.explorer.setting import MOST_PINS, Setting, View
-from dynafield.explorer.tab import GRACE, Desks, Tab
-from dynafield.explorer.words import message, numbers
+from dynafield.explorer.tab import Queues, Tab
+from dynafield.explorer.words import duration, message, number, numbers
 
 __all__ = ["Page"]
 
 REST = 350
-"""Milliseconds without a change after which a curve is sharpened."""
+"""Milliseconds without a change after which a curve is computed to full accuracy."""
 LONGER = 1000
 """Milliseconds after which address, scripts and files follow: the browser lays the page out anew for them."""
-PREVIEWS, PINNED, SHARP = 0, 1, 2
-"""Ranks of work."""
-NONE = np.array([])
 STARTING = "starting: the first curve takes some seconds"
-
-
-@dataclasses.dataclass(eq=False)
-class Pin:
-    """A setting kept for comparison, and what is known of it."""
-
-    setting: Setting
-    curve: dict[str, Any] | None = None
-    networks: dict[str, Any] | None = None
-    kind: str = dataclasses.field(default_factory=lambda: f"pin {uuid.uuid4().hex}")
-    """Of the wishes that are made for it."""
+STORED = "stored curve of this setting; computing it anew takes some seconds"
+COMPUTING = "computing"
+WAITING = "computing; where code is compiled, some seconds, once"
+STEPS = "T is now {0}: {1} steps, of which this page takes a whole number up to 400"
 
 
 class Page:
-    """The state of one tab. No other tab sees it; all it shares are the desks."""
+    """The state of one tab. Tabs share nothing but the queues."""
 
-    def __init__(self, desks: Desks, query: str, connected: Callable[[], bool]):
-        self.desks, self.tab = desks, Tab(desks, pn.state.curdoc, connected)
-        self.pins: list[Pin] = []
-        self.limits: dict[str, Any] | None = None
-        self.curve: dict[str, Any] | None = None
+    def __init__(self, queues: Queues, query: str, connected: Callable[[], bool]):
+        self.queues, self.tab = queues, Tab(queues, pn.state.curdoc, connected)
+        self.requests = Requests(self.tab)
         self.networks: dict[str, Any] | None = None
-        self.plots = CurvePlot(), LimitPlot(), LawPlot()
-        self.best = Best(self)
-        self.widgets = Widgets(self, *(plot.figure for plot in self.plots))
-        self.first, self.trouble = View(), ""
+        self.pictures = Pictures()
+        self.widgets = Widgets(self, self.tab.later, self.pictures)
+        self.pins = Pins(self.requests, self.draw_others, lambda text: self.say(text, "error"))
+        self.best = Best(self.widgets.show_best, self.mark_best, self.change)
+        self.view, self.trouble = View(), ""
         try:
-            self.first = View.read(query)
+            self.view = rules().read_view(query) if query else View()
         except InputError as error:
             self.trouble = f"The link was not understood: {error}. This is the default view."
-        self.setting, self.axis, self.at = self.first.setting, self.first.axis, self.first.at
-        self.widgets.show_setting(self.setting)
-        self.widgets.status(message(STARTING, "busy"))
+        self.show_first()
+
+    def show_first(self) -> None:
+        """What is seen before anything is computed: controls, axes, and the stored curve if it is of use."""
+        self.widgets.show_setting(self.view.setting)
+        self.widgets.show_choices(self.view)
+        self.pictures.forget(self.view.setting.t_max)
+        stored = stored_view(self.view)
+        if stored is not None:
+            self.pictures.limit = stored["limits"]
+            self.take_line(stored["line"])
+            self.show_curve(stored["curve"])
+        self.widgets.status(message(STARTING if stored is None else STORED, "busy"))
+        self.show_notes()
 
     def begin(self) -> None:
         """The page is seen: compute what it shows."""
-        for desk in (self.desks.quick, self.desks.curves):
-            desk.start()  # beside the rules of the library, which are imported here
-        self.open(self.first, self.trouble)
+        for queue in (self.queues.quick, self.queues.curves):
+            queue.start()  # meanwhile the library is imported here
+        self.open(self.view, self.trouble)
 
     def open(self, view: View, trouble: str = "") -> None:
         """Show a view from the beginning."""
-        self.setting, self.axis, self.at = view.setting, view.axis, view.at
+        known = self.pictures.curve if self.pictures.fresh_curve(view.setting) else None
         self.tab.forget()
-        self.pins = [Pin(setting) for setting in view.pins]
-        self.curve = self.limits = self.networks = None
+        self.view = view._replace(pins=())
+        self.networks = None
+        if known is None:
+            self.pictures.forget(view.setting.t_max)
+        self.show_notes()
         self.best.forget()
-        for pin in self.pins:
-            self.compute(pin, True)
-            if pin.setting.d is not None:
-                self.train(pin)
-        self.draw_pins()
+        self.pins.open(view.pins)
         self.renew(line=True)
         if self.setting.d is not None:
-            self.train(self)
-        self.widgets.show_view(self.view)
-        self.widgets.trouble(message(trouble, "error"))
+            self.train()
+        self.show_view()
+        self.say(trouble, "error")
 
     @property
-    def view(self) -> View:
-        """What the tab shows, as a link describes it."""
-        return View(self.setting, tuple(pin.setting for pin in self.pins), self.axis, self.at)
+    def setting(self) -> Setting:
+        """The present setting."""
+        return self.view.setting
+
+    def show_view(self) -> None:
+        """Bring address, scripts and files up to date."""
+        self.view = self.view._replace(pins=self.pins.settings)
+        self.widgets.show_view(self.view)
+
+    def grey(self) -> None:
+        """Grey everything on the page that does not belong to the present setting."""
+        pictures, setting = self.pictures, self.setting
+        pictures.grey(setting, self.view.axis, self.view.kernel)
+        fresh = pictures.fresh_limit(setting), pictures.fresh_curve(setting)
+        self.widgets.table(numbers(pictures.limit, pictures.curve, fresh))
 
     # what the user does
 
     def change(self, name: str, text: str) -> None:
-        """A value was typed or dragged; what the library refuses stays as it was."""
+        """Give a field of the setting a new value; what the library refuses stays as it was."""
+        self.try_change(lambda: rules().adjusted(self.setting.alone, **{name: text}))
+
+    def change_sparsity(self, text: str) -> None:
+        """Give the prior another fraction of nonzero targets."""
+        self.change("prior", self.setting.with_sparsity(text))
+
+    def change_trainer(self, way: str) -> None:
+        """Train in another way; a training time that is no whole number of steps is changed."""
+        self.try_change(lambda: rules().changed(self.setting.alone.trained_by(way)))
+
+    def try_change(self, make: Callable[[], Setting]) -> None:
+        """Go to another setting, unless it is refused."""
         try:
-            new = self.setting.alone.changed(**{name: text})
+            new = make()
         except InputError as error:
-            self.widgets.trouble(message(f"{error}", "error"))
-            self.widgets.show_setting(self.setting)
+            self.say(f"{error}", "error")
+            self.show_again()
             return
-        self.widgets.trouble("")
-        if new == self.setting:
-            self.widgets.show_setting(self.setting)
+        self.say("")
+        old = self.setting
+        if new == old:
+            self.show_again()
             return
-        old, self.setting = self.setting, new
+        if new.step is not None and new.t_max != old.t_max:
+            words = STEPS.format(number(new.t_max), round(new.t_max / new.step))
+            self.say(words, "hint")
+        self.view = self.view._replace(setting=new)
         self.tab.forget("networks")
         self.networks = None
-        self.best.follow(old)
-        still = {"t_max", "step", "tol"} | ({"alpha", "lam"} if self.axis == "tradeoff" else {self.axis})
-        self.renew(line=bool(new.differs(old) - still))
+        if old.question() != new.question():
+            self.tab.forget("best")
+            self.best.forget()
+        self.renew(line=not self.pictures.fresh_line(new, self.view.axis))
+
+    def show_again(self) -> None:
+        """Show the present setting after a change that came to nothing."""
+        self.widgets.show_setting(self.setting)
+        self.widgets.status(self.widgets.state.object)
+        self.grey()
 
     def change_axis(self, axis: str) -> None:
-        """Fixed points along something else."""
-        self.axis = axis
+        """Show fixed points along another axis."""
+        self.view = self.view._replace(axis=axis)
         self.ask_line()
-        self.draw_limits()
+        self.pictures.draw_limit(self.setting, axis)
         self.best.draw()
-        self.widgets.show_view(self.view)
+        self.grey()
+        self.show_view()
 
     def change_time(self, at: float) -> None:
-        """The law of the weights at another time."""
-        self.at = at
-        self.draw_law()
-        self.widgets.show_view(self.view)
+        """Show the distribution of the weights at another time."""
+        self.view = self.view._replace(at=at)
+        self.draw_weights()
+        self.show_view()
+
+    def change_scale(self, scale: str) -> None:
+        """Show errors on another scale."""
+        self.view = self.view._replace(scale=scale)
+        self.show_view()
+
+    def change_kernel(self, name: str) -> None:
+        """Show another kernel."""
+        self.view = self.view._replace(kernel=name)
+        self.grey()
+        self.ask_kernel()
+        self.show_view()
 
     def choose(self, name: str) -> None:
-        """A preset, or none."""
-        if not name:
-            return
-        self.open(PRESETS[name].view)
-        self.widgets.trouble(message(PRESETS[name].words, "hint"))
+        """Open a preset."""
+        if name:
+            self.open(PRESETS[name].view)
+            self.say(PRESETS[name].words, "hint")
+
+    def find_best(self) -> None:
+        """Look for the best α or λ."""
+        take = lambda found: self.best.take(self.setting, found)  # noqa: E731
+        self.requests.best(self.setting.alone, take, self.best.fail)
+        self.best.await_answer(self.setting)
+
+    def mark_best(self, found: dict[str, Any] | None, words: str) -> None:
+        """Mark the best value in the panel of fixed points."""
+        self.pictures.limits.show_best(self.view.axis, found, words)
 
     def pin(self) -> None:
-        """Keep the present curve."""
-        if len(self.pins) >= MOST_PINS:
-            self.widgets.trouble(
-                message(f"at most {MOST_PINS} curves can be pinned: clear them first", "error")
-            )
+        """Keep the present curve for comparison."""
+        if len(self.pins.kept) >= MOST_PINS:
+            self.say(f"at most {MOST_PINS} curves can be pinned: clear them first", "error")
             return
-        kept = self.setting if self.networks is not None else self.setting.alone
-        pin = Pin(kept, self.curve, self.networks)
-        self.pins.append(pin)
-        if self.curve is None or self.curve["setting"].alone != kept.alone or self.curve["preview"]:
-            self.compute(pin, False)
-        self.draw_pins()
-        self.widgets.show_view(self.view)
+        setting = self.setting if self.networks is not None else self.setting.alone
+        curve = self.pictures.curve if self.pictures.fresh_curve(setting) else None
+        self.pins.add(setting, curve, self.networks)
+        self.show_view()
 
     def clear(self) -> None:
-        """Forget all pins."""
-        for pin in self.pins:
-            self.tab.forget(pin.kind)
-        self.pins = []
-        self.draw_pins()
-        self.widgets.show_view(self.view)
+        """Remove all pins."""
+        self.pins.clear()
+        self.show_view()
 
-    def add_networks(self, d: str, seeds: str) -> None:
-        """Train finite networks beside the present curve."""
+    def add_networks(self, d: str, runs: str) -> None:
+        """Train finite networks of the present setting."""
         try:
-            self.setting = self.setting.changed(d=d, seeds=seeds)
+            setting = rules().changed(self.setting, d=d, runs=runs)
         except InputError as error:
-            self.widgets.trouble(message(f"{error}", "error"))
+            self.say(f"{error}", "error")
             return
-        self.widgets.trouble("")
+        self.view = self.view._replace(setting=setting)
+        self.say("")
         self.networks = None
         self.draw_networks()
-        self.train(self)
-        self.widgets.show_view(self.view)
+        self.train()
+        self.show_view()
 
     def stop_networks(self) -> None:
-        """End the training of the present networks, or take them away."""
+        """Stop training finite networks, or remove them."""
         self.tab.forget("networks")
-        self.setting, self.networks = self.setting.alone, None
+        self.view = self.view._replace(setting=self.setting.alone)
+        self.networks = None
         self.widgets.show_training(None, "")
         self.draw_networks()
-        self.widgets.show_view(self.view)
+        self.show_view()
 
-    # what is asked of the desks
+    # what is asked of the queues
 
     def renew(self, line: bool) -> None:
-        """Ask for everything that the setting determines; while that is computed, the widgets follow."""
-        self.tab.ask(
-            self.desks.quick,
-            "limits",
-            "limits",
-            (self.setting.alone,),
-            self.take_limits,
-            self.no_limits,
-            code=self.setting.kind(),
-        )
+        """Grey what is old and ask for everything that the setting determines."""
+        setting = self.setting.alone
+        self.grey()
+        self.requests.limits(setting, self.take_limits, self.no_limits)
         if line:
             self.ask_line()
-        self.compute(self, True)
+        self.tab.forget("kernel")
+        self.compute(True)
         self.widgets.show_setting(self.setting)
         self.widgets.show_training(None, "")
         self.draw_networks()
@@ -202,183 +247,175 @@ class Page:
     def rest(self, setting: Setting) -> None:
         """Bring address, scripts and files up to date once the setting has been at rest."""
         if setting == self.setting:
-            self.widgets.show_view(self.view)
+            self.show_view()
 
     def ask_line(self) -> None:
         """Ask for fixed points along the axis."""
-        wish = self.tab.ask(
-            self.desks.quick,
-            "line",
-            "along",
-            (self.setting.alone, self.axis),
-            self.plots[1].show_line,
-            lambda text: self.plots[1].show_line({"axis": self.axis, "x": NONE, "y": NONE}),
-            rank=1,
-            code=(self.axis, *self.setting.kind()),
-        )
-        if self.desks.quick.new_code(wish):
-            self.plots[1].wait("compiling: seconds, once")
+        self.requests.line(self.setting.alone, self.view.axis, self.take_line, self.no_line)
+        if self.pictures.line is None:
+            self.widgets.show_limit_note(WAITING, False)
 
-    def compute(self, whose: "Page | Pin", preview: bool) -> None:
-        """Ask for a curve."""
-        setting, own = whose.setting.alone, whose is self
-        rank = (PREVIEWS if preview else SHARP) + (0 if own else PINNED)
-        desk = self.desks.curves
-        wish = self.tab.ask(
-            desk,
-            whose.kind if isinstance(whose, Pin) else "curve",
-            "curve",
-            (setting, preview),
-            partial(self.take_curve, whose),
-            self.no_curve if own else self.no_pin,
-            rank,
-            (preview, *setting.kind()),
-            partial(self.show_progress, preview) if own else None,
-            GRACE if preview else 0.0,
-        )
-        if own:
-            self.show_waiting(desk, wish, preview)
+    def ask_kernel(self) -> None:
+        """Ask for the two-time kernel of the present curve, if it has come."""
+        curve = self.pictures.curve
+        if curve is None or not self.pictures.fresh_curve(self.setting):
+            return
+        name, preview = self.view.kernel, curve["preview"]
+        if not (preview and name == "R_w"):  # seconds of work, in which no curve could be computed
+            self.requests.kernel(self.setting.alone, name, preview, self.take_kernel, self.no_kernel)
 
-    def train(self, whose: "Page | Pin") -> None:
-        """Ask for finite networks."""
-        own = whose is self
-        wish = self.tab.ask(
-            self.desks.networks,
-            whose.kind if isinstance(whose, Pin) else "networks",
-            "networks",
-            (whose.setting,),
-            partial(self.take_networks, whose),
-            self.no_networks if own else self.no_pin,
-            progress=self.widgets.show_training if own else None,
-        )
-        if own:
-            waiting = self.desks.networks.ahead(wish) > 1
-            self.widgets.show_training(0.0, "waiting for other tabs" if waiting else "starting")
+    def compute(self, preview: bool) -> None:
+        """Ask for the curve of the present setting."""
+        progress = partial(self.show_progress, preview)
+        setting, take, fail = self.setting.alone, self.take_curve, self.no_curve
+        self.show_waiting(self.requests.curve("curve", setting, preview, take, fail, progress), preview)
 
-    # what the desks answer
+    def train(self) -> None:
+        """Ask for finite networks of the present setting."""
+        progress = self.widgets.show_training
+        take, fail = self.take_networks, self.no_networks
+        request = self.requests.networks("networks", self.setting, take, fail, progress)
+        waiting = self.queues.networks.ahead(request) > 1
+        self.widgets.show_training(0.0, "waiting for other tabs" if waiting else "starting")
+
+    # what the queues answer
 
     def take_limits(self, found: dict[str, Any]) -> None:
         """Fixed point, rate and stages have come."""
-        self.limits = found
-        self.draw_limits()
+        self.pictures.limit = found
+        self.pictures.draw_limit(self.setting, self.view.axis)
+        self.grey()
 
     def no_limits(self, text: str) -> None:
         """They could not be computed."""
-        self.limits = None
-        self.widgets.trouble(message(text, "error"))
+        self.pictures.limit = None
+        self.grey()
+        self.say(text, "error")
 
-    def take_curve(self, whose: "Page | Pin", found: dict[str, Any]) -> None:
-        """A curve has come; it is sharpened once the setting has been at rest."""
-        if isinstance(whose, Pin):
-            if whose not in self.pins:
-                return
-            whose.curve = found
-            self.draw_pins()
-            if found["preview"]:
-                self.compute(whose, False)
+    def take_line(self, found: dict[str, Any]) -> None:
+        """Fixed points along the axis have come."""
+        self.pictures.line = found
+        self.pictures.limits.show_line(found)
+        self.widgets.show_limit_note(found["note"] and f"partly shown: {found['note']}", True)
+        self.grey()
+
+    def no_line(self, text: str) -> None:
+        """There are none: say why in place of the picture."""
+        self.pictures.line = None
+        self.pictures.limits.show_line(None)
+        self.widgets.show_limit_note(f"Where training ends is not shown: {text}.", False)
+
+    def take_kernel(self, found: dict[str, Any]) -> None:
+        """A kernel has come."""
+        self.pictures.kernel = found
+        self.pictures.kernels.show(found)
+        self.widgets.show_kernel_note("", True)
+        self.grey()
+
+    def no_kernel(self, text: str) -> None:
+        """There is none: say why in place of the picture."""
+        self.pictures.kernel = None
+        self.pictures.kernels.show(None)
+        self.widgets.show_kernel_note(f"The kernel is not shown: {text}.", False)
+
+    def take_curve(self, found: dict[str, Any]) -> None:
+        """A curve has come; a preview is followed by the full accuracy once the setting is at rest."""
+        self.show_curve(found)
+        if not self.pictures.fresh_curve(self.setting):
             return
-        self.curve = found
-        self.plots[0].show_curve(found)
-        self.draw_limits()
-        self.draw_law()
-        if found["setting"] != self.setting.alone:
-            return
-        wide = 2 * float(max(found["test_error_se"]))
+        self.ask_kernel()
+        wide = number(2 * float(max(found["test_error_se"])), 2)
         if found["preview"]:
-            self.widgets.status(
-                message(f"preview: test error within about {wide:.2g}; sharpens at rest", "busy")
-            )
+            words = f"preview: test error ± {wide}"
+            self.widgets.status(message(words, "busy"))
             self.tab.after(REST, self.sharpen, found["setting"])
         else:
-            how = f"{found['replicas']} samples of {found['points']} paths, {found['nodes']} times"
-            words = f"solved: test error within {wide:.2g} at all times ({how}, {found['seconds']:.2g} s)"
+            words = f"solved in {duration(found['seconds'])}: test error ± {wide}"
             self.widgets.status(message(words, "done"))
 
+    def show_curve(self, found: dict[str, Any]) -> None:
+        """Draw the curve and what hangs on it."""
+        self.pictures.curve = found
+        self.pictures.curves.show_curve(found)
+        self.pictures.draw_limit(self.setting, self.view.axis)
+        self.draw_weights()
+        self.say_empty()
+        self.grey()
+
     def sharpen(self, setting: Setting) -> None:
-        """The whole accuracy, if this is still the setting."""
-        present = self.curve is not None and self.curve["setting"] == setting and self.curve["preview"]
+        """Ask for full accuracy, if this is still the setting."""
+        curve = self.pictures.curve
+        present = curve is not None and curve["setting"] == setting and curve["preview"]
         if setting == self.setting.alone and present:
-            self.compute(self, False)
+            self.compute(False)
 
     def no_curve(self, text: str) -> None:
-        """No curve: the reason, and an empty picture."""
-        self.curve = None
-        self.plots[0].show_curve(None)
-        self.draw_law()
+        """There is no curve: say why."""
+        self.pictures.curve = None
+        self.pictures.curves.show_curve(None)
+        self.draw_weights()
+        self.no_kernel("there is no curve")
+        self.grey()
+        self.widgets.show_empty("no curve")
         self.widgets.status(message(text, "error"))
 
-    def no_pin(self, text: str) -> None:
-        """Something of a pin could not be computed; what is shown of the present setting stays."""
-        self.widgets.trouble(message(f"a pinned curve: {text}", "error"))
-
-    def take_networks(self, whose: "Page | Pin", found: dict[str, Any]) -> None:
+    def take_networks(self, found: dict[str, Any]) -> None:
         """Finite networks have been trained."""
-        if found["setting"] != whose.setting:
-            return
-        whose.networks = found
-        if whose is self:
-            self.widgets.show_training(
-                None, f"{found['runs']} networks of n = {found['n']}, d = {whose.setting.d}"
-            )
-        self.draw_networks()
+        if found["setting"] == self.setting:
+            self.networks = found
+            words = f"{found['runs']} networks of n = {found['n']}, d = {self.setting.d}"
+            self.widgets.show_training(None, words)
+            self.draw_networks()
 
     def no_networks(self, text: str) -> None:
         """They could not be trained."""
         self.widgets.show_training(None, "")
-        self.widgets.trouble(message(text, "error"))
+        self.say(text, "error")
 
-    # what is drawn
+    # what is said and drawn
 
-    def show_waiting(self, desk: Desk, wish: Wish, preview: bool) -> None:
-        """Say why nothing has come yet, if that will take a while."""
-        if not desk.ready:
-            self.widgets.status(message(STARTING, "busy"))
-        elif desk.new_code(wish):
+    def say(self, text: str, kind: str = "") -> None:
+        """Say something above the curves: a refusal, a hint, or nothing any more."""
+        self.widgets.trouble(message(text, kind))
+
+    def show_notes(self) -> None:
+        """Say in place of every picture that is still to come that it is being computed."""
+        self.say_empty()
+        if self.pictures.line is None:
+            self.widgets.show_limit_note(WAITING, False)
+        if self.pictures.kernel is None:
+            self.widgets.show_kernel_note(WAITING, False)
+
+    def say_empty(self) -> None:
+        """Say in the frame that the curve is still to come, while there is none."""
+        self.widgets.show_empty("" if self.pictures.curve is not None else "The curve is being computed …")
+
+    def show_waiting(self, request: Request, preview: bool) -> None:
+        """Say what is waited for."""
+        words, queue = COMPUTING, self.queues.curves
+        if not queue.ready:
+            words = STORED if self.pictures.fresh_curve(self.setting) else STARTING
+        elif queue.new_code(request):
             words = "compiling for this kind of problem (depth, number of atoms, trainer): seconds, once"
-            self.widgets.status(message(words, "busy"))
-        elif preview and desk.ahead(wish) > 2:
-            self.widgets.status(message(f"waiting for {desk.ahead(wish)} other tabs", "busy"))
+        elif preview and queue.ahead(request) > 2:
+            words = f"waiting for {queue.ahead(request)} other tabs"
+        self.widgets.status(message(words, "busy"))
+        self.say_empty()
 
-    def show_progress(self, preview: bool, share: float, words: str) -> None:
+    def show_progress(self, preview: bool, part: float, words: str) -> None:
         """How far a curve is."""
-        if not preview and share > 0:
-            self.widgets.status(message(f"sharpening: {share:.0%}, {words}", "busy"))
+        if not preview and part > 0:
+            self.widgets.status(message(f"computing to full accuracy: {part:.0%}, {words}", "busy"))
 
-    def draw_limits(self) -> None:
-        """Stages, fixed point and the table."""
-        found = self.limits
-        self.widgets.table(numbers(found, self.curve))
-        if found is None:
-            return
-        setting = found["setting"]
-        self.plots[0].show_stages(found["stages"], setting.t_max)
-        self.plots[0].show_limit(found.get("test_error"), setting.t_max)
-        self.plots[1].show_point(setting, self.axis, found)
-        self.plots[2].show_limit(found)
+    def draw_weights(self) -> None:
+        """The distribution of the weights at the chosen time."""
+        self.widgets.show_time(self.pictures.weights.show(self.pictures.curve, self.view.at))
 
-    def draw_law(self) -> None:
-        """The law of the weights at the chosen time."""
-        moment = self.plots[2].show(self.curve, self.at)
-        self.widgets.show_time(moment)
-
-    def draw_pins(self) -> None:
-        """Pinned curves that are known."""
-        coloured = zip(self.pins, PINS, strict=False)
-        kept = [(self.label(pin), colour, pin.curve) for pin, colour in coloured if pin.curve is not None]
-        self.plots[0].show_pins(kept)
+    def draw_others(self) -> None:
+        """Pins and finite networks that are known."""
+        self.pictures.draw_pins(self.pins.kept)
         self.draw_networks()
 
-    def label(self, pin: Pin) -> str:
-        """The name of a pin in the legend: α, and what differs from the default."""
-        base = dataclasses.replace(Setting(), alpha=2 * pin.setting.alpha)
-        return f"pinned: {pin.setting.label(base)}"
-
     def draw_networks(self) -> None:
-        """All finite networks that are known."""
-        shown: list[Any] = []
-        if self.networks is not None:
-            shown.append((f"d = {self.setting.d}", None, self.networks))
-        for pin, colour in zip(self.pins, PINS, strict=False):
-            if pin.networks is not None:
-                shown.append((f"{self.label(pin)}, d = {pin.setting.d}", colour, pin.networks))
-        self.plots[0].show_networks(shown)
+        """Finite networks that are known."""
+        self.pictures.draw_networks(self.setting, self.networks, self.pins.kept)

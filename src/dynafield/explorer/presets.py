@@ -20,14 +20,14 @@ PRESETS = {
     ),
     "grokking": Preset(
         View(Setting(alpha=10.0, lam=0.2), axis="lam"),
-        "Large α with weight decay: the data are fitted at once, the test error falls near 2 log(α)/λ + 18.",
+        "Large α with weight decay: data are fitted at once, the test error falls near t = 2 log(α)/λ + 18.",
     ),
     "incremental learning": Preset(
         View(
             Setting(alpha=1e-3, delta=20.0, prior="discrete:0@0.7,0.5@0.1,1@0.1,2@0.1", t_max=60.0),
             at=0.85,
         ),
-        "Tiny α: targets 2, 1 and ½ are learnt one after the other, at 2 log(1/α)/|w*|.",
+        "Tiny α: targets 2, 1 and ½ are learnt one after the other, at t = 2 log(1/α)/|w*|.",
     ),
     "lazy": Preset(
         View(Setting(alpha=4.0, t_max=10.0), (Setting(alpha=0.05, t_max=10.0),)),
@@ -45,8 +45,24 @@ PRESETS = {
         View(Setting(alpha=1.0, step=0.5, t_max=20.0), (Setting(alpha=1.0, t_max=20.0),)),
         "Gradient descent with steps of 0.5 beside the flow (pinned): raise the step until it breaks.",
     ),
+    "momentum": Preset(
+        View(
+            Setting(alpha=1.0, step=0.1, momentum=0.9, t_max=10.0, tol=0.01),
+            (Setting(alpha=1.0, step=0.1, t_max=10.0, tol=0.01),),
+            scale="linear",
+        ),
+        "A heavy ball beside plain steps of the same size (pinned): ten times as fast, and it swings.",
+    ),
+    "mini-batches": Preset(
+        View(
+            Setting(alpha=1.0, delta=2.0, sigma=0.3, step=0.1, batch_fraction=0.2, t_max=10.0, tol=0.01),
+            (Setting(alpha=1.0, delta=2.0, sigma=0.3, step=0.1, t_max=10.0, tol=0.01),),
+            scale="linear",
+        ),
+        "A fifth of the data in every step beside all of them (pinned): the noise of the batches stays.",
+    ),
     "own prior": Preset(
         View(Setting(prior="discrete:-1@0.05,0@0.85,0.5@0.1")),
-        "Any law of the targets: VALUE@PROB, … , or bernoulli:P, gaussian:STD, gauss-bernoulli:P,STD.",
+        "Any distribution of targets: VALUE@PROB, …, or bernoulli:P, gaussian:STD, gauss-bernoulli:P,STD.",
     ),
 }

@@ -1,9 +1,10 @@
-"""The same picture outside the page: as Python and as a command."""
+"""The picture of the page as a Python script and as a command."""
 
 import shlex
 
 import numpy as np
 
+from dynafield.explorer.rules import task_of, trainer_of
 from dynafield.explorer.setting import Setting, View, plain
 
 __all__ = ["as_command", "as_python"]
@@ -11,20 +12,21 @@ __all__ = ["as_command", "as_python"]
 
 def problem(setting: Setting) -> str:
     """Task and network as Python."""
-    prior = setting.task.prior
+    task = task_of(setting)
+    prior = task.prior
     values = {name: np.asarray(value).tolist() for name, value in vars(prior).items()}
-    law = f"df.{type(prior).__name__}({', '.join(f'{name}={value}' for name, value in values.items())})"
-    spectrum = setting.task.spectrum
+    targets = f"df.{type(prior).__name__}({', '.join(f'{name}={value}' for name, value in values.items())})"
+    spectrum = task.spectrum
     inputs = "" if spectrum is None else f", spectrum=df.{spectrum!r}"
     return (
-        f"df.Task(delta={plain(setting.delta)}, sigma={plain(setting.sigma)}, prior={law}{inputs}), "
+        f"df.Task(delta={plain(setting.delta)}, sigma={plain(setting.sigma)}, prior={targets}{inputs}), "
         f"df.DiagonalNetwork(alpha={plain(setting.alpha)}, lam={plain(setting.lam)}, depth={setting.depth})"
     )
 
 
 def arguments(setting: Setting) -> str:
-    """What solve and simulate share."""
-    trainer = "" if setting.step is None else f", trainer=df.GradientDescent({plain(setting.step)})"
+    """Arguments that solve and simulate share."""
+    trainer = "" if setting.step is None else f", trainer=df.{trainer_of(setting)!r}"
     return f"{plain(float(setting.t_max))}{trainer}"
 
 
@@ -41,17 +43,17 @@ def as_python(view: View) -> str:
         "",
         f"problem = ({problem(setting)})",
         f"curves = {solved(setting)}",
-        "ax = df.plot_phases(curves)" if setting.step is None else "ax = curves.plot()",
+        "ax = curves.phases().plot()" if setting.step is None else "ax = curves.plot()",
     ]
     if setting.d is not None:
-        lines += [f"runs = df.simulate(*problem, {arguments(setting)}, d={setting.d}, seeds={setting.seeds})"]
+        lines += [f"runs = df.simulate(*problem, {arguments(setting)}, d={setting.d}, runs={setting.runs})"]
         lines += ["runs.plot(ax)"]
     for pin in view.pins:
         lines += ["", f"problem = ({problem(pin)})", f"pinned = {solved(pin)}"]
         label = f"pinned: {pin.label(setting)}"
         lines += [f"ax.plot(pinned.t[1:], pinned.test_error[1:], label={label!r})"]
         if pin.d is not None:
-            lines += [f"df.simulate(*problem, {arguments(pin)}, d={pin.d}, seeds={pin.seeds}).plot(ax)"]
+            lines += [f"df.simulate(*problem, {arguments(pin)}, d={pin.d}, runs={pin.runs}).plot(ax)"]
     return "\n".join([*lines, "", "ax.legend()", 'ax.figure.savefig("curves.png")', ""])
 
 

@@ -1,23 +1,23 @@
-"""The page, served on this machine."""
+"""Serves the page on this machine."""
 
 import socket
 from typing import Any
 from urllib.parse import urlencode
 
 from dynafield.errors import InputError
-from dynafield.explorer.desk import Desk, Wish
+from dynafield.explorer.job_queue import JobQueue, Request
 from dynafield.explorer.setting import Setting
 
-__all__ = ["LOOPBACK", "explore", "open_desks"]
+__all__ = ["LOOPBACK", "explore", "open_queues"]
 
 LOOPBACK = ("127.0.0.1", "localhost")
 EVERYWHERE = "0.0.0.0"
 JOBS = "dynafield.explorer.jobs"
 
 
-def open_desks() -> tuple[Desk, Desk, Desk]:
-    """The processes behind the page; each starts with the first wish."""
-    return Desk(JOBS, threads=3, niceness=4), Desk(JOBS, niceness=8), Desk(JOBS, niceness=12)
+def open_queues() -> tuple[JobQueue, JobQueue, JobQueue]:
+    """The queues of the page; the process of each starts with its first request."""
+    return JobQueue(JOBS, threads=3, niceness=4), JobQueue(JOBS, niceness=8), JobQueue(JOBS, niceness=12)
 
 
 def explore(
@@ -27,18 +27,19 @@ def explore(
     if address not in LOOPBACK:
         said(f"warning: everybody who can reach {address}:{port} will be able to compute on this machine")
     port = free(address, port)
-    opened = open_desks()
-    warm(opened[0])
+    opened = open_queues()
+    warm(*opened)
     try:
         serve(opened, port, open_browser, address, said)
     finally:
-        for desk in opened:
-            desk.close()
+        for queue in opened:
+            queue.close()
 
 
-def warm(quick: Desk) -> None:
-    """Compile what the first tab will ask for, while the libraries of the page are imported."""
-    quick.ask(Wish("server", "limits", "limits", (Setting(),), lambda found: None, lambda text: None))
+def warm(quick: JobQueue, curves: JobQueue, networks: JobQueue) -> None:
+    """Compute what the first tab will ask for, while the libraries of the page are imported."""
+    for queue, name, arguments in ((quick, "limits", (Setting(),)), (curves, "curve", (Setting(), True))):
+        queue.ask(Request("server", name, name, arguments, lambda found: None, lambda text: None))
 
 
 def free(address: str, port: int) -> int:
@@ -55,14 +56,14 @@ def free(address: str, port: int) -> int:
 
 
 class Life:
-    """Whether a tab is still open: one that has been connected and is not any more has been closed."""
+    """Whether a tab is still open: one that was connected and no longer is has been closed."""
 
     def __init__(self, context: Any):
         self.context = context
         self.begun = False
 
     def begin(self) -> None:
-        """The browser has connected."""
+        """Note that the browser has connected."""
         self.begun = True
 
     def __call__(self) -> bool:
@@ -76,20 +77,21 @@ def asked(arguments: dict[str, list[bytes]]) -> str:
 
 
 def serve(opened: Any, port: int, open_browser: bool, address: str, said: Any) -> None:
-    """Tabs and files, each with a life of its own."""
+    """Serve the page and its files."""
     import panel as pn
 
     from dynafield.explorer.files import file_handlers
     from dynafield.explorer.page import Page
-    from dynafield.explorer.tab import Desks
+    from dynafield.explorer.style import DOCUMENT
+    from dynafield.explorer.tab import Queues
 
-    desks = Desks(*opened)
-    pn.extension(notifications=False)
+    queues = Queues(*opened)
+    pn.extension(notifications=False, raw_css=[DOCUMENT], respect_explicit_sizing=True)
 
     def tab() -> Any:
         document: Any = pn.state.curdoc
         life = Life(document.session_context)
-        page = Page(desks, asked(pn.state.session_args), life)
+        page = Page(queues, asked(pn.state.session_args), life)
         pn.state.onload(life.begin)
         pn.state.onload(page.begin)
         pn.state.on_session_destroyed(lambda context: page.tab.forget())
@@ -107,7 +109,7 @@ def serve(opened: Any, port: int, open_browser: bool, address: str, said: Any) -
         start=False,
         title="dynafield explorer",
         websocket_origin=origins,
-        extra_patterns=file_handlers(desks),
+        extra_patterns=file_handlers(queues),
         admin=False,
         verbose=False,
     )

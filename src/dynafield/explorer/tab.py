@@ -1,4 +1,4 @@
-"""One tab of a browser: its own turns, its life, and what it asks of the desks."""
+"""One tab of a browser, between its document and the queues."""
 
 import time
 import uuid
@@ -6,33 +6,37 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from dynafield.explorer.desk import Desk, Wish
+from dynafield.explorer.job_queue import JobQueue, Request
 
-__all__ = ["GRACE", "Desks", "Tab"]
+__all__ = ["GRACE", "Queues", "Tab"]
 
 GRACE = 0.6
-"""Seconds that work may go on although the slider has moved."""
+"""Seconds for which a preview may go on after the slider has moved on."""
 OFTEN = 0.2
-"""Seconds between two words about progress."""
+"""Seconds between two reports of progress."""
 
 
-class Desks(NamedTuple):
-    """Fixed points in milliseconds; curves; finite networks."""
+class Queues(NamedTuple):
+    """The three queues of the page: quick formulas, curves, finite networks."""
 
-    quick: Desk
-    curves: Desk
-    networks: Desk
+    quick: JobQueue
+    curves: JobQueue
+    networks: JobQueue
 
 
 class Tab:
-    """Between a document, in whose turns alone pictures may change, and the desks, which have threads."""
+    """Passes requests to the queues and their answers back.
 
-    def __init__(self, desks: Desks, document: Any, connected: Callable[[], bool]):
-        self.desks, self.document, self.connected = desks, document, connected
+    Queues answer from threads of their own, but a document may be changed only when it is free: callbacks
+    are run then.
+    """
+
+    def __init__(self, queues: Queues, document: Any, connected: Callable[[], bool]):
+        self.queues, self.document, self.connected = queues, document, connected
         self.name = uuid.uuid4().hex
 
     def later(self, function: Callable) -> Callable:
-        """The function, called in the document's own turn."""
+        """The function, made to run when the document is free."""
 
         def call(*arguments: Any) -> None:
             if self.connected():
@@ -41,24 +45,24 @@ class Tab:
         return call
 
     def seldom(self, function: Callable) -> Callable:
-        """The same, a few times a second."""
+        """The same for reports of progress, at most a few times a second."""
         told, tell = 0.0, self.later(function)
 
-        def call(share: float, words: str) -> None:
+        def call(part: float, words: str) -> None:
             nonlocal told
             if time.monotonic() - told > OFTEN:
                 told = time.monotonic()
-                tell(share, words)
+                tell(part, words)
 
         return call
 
     def after(self, milliseconds: int, function: Callable, *arguments: Any) -> None:
-        """Call the function in some time."""
+        """Call the function after some time."""
         self.document.add_timeout_callback(partial(function, *arguments), milliseconds)
 
     def ask(
         self,
-        desk: Desk,
+        queue: JobQueue,
         kind: str,
         name: str,
         arguments: tuple[Any, ...],
@@ -68,10 +72,10 @@ class Tab:
         code: Any = None,
         progress: Callable | None = None,
         grace: float = GRACE,
-    ) -> Wish:
-        """Ask a desk; what it answers is shown in this tab's own turn."""
-        progressed = self.seldom(progress) if progress is not None else lambda share, words: None
-        wish = Wish(
+    ) -> Request:
+        """Make a request to a queue; `done` or `failed` is called with its answer."""
+        progressed = self.seldom(progress) if progress is not None else lambda part, words: None
+        request = Request(
             self.name,
             kind,
             name,
@@ -84,10 +88,10 @@ class Tab:
             self.connected,
             grace,
         )
-        desk.ask(wish)
-        return wish
+        queue.ask(request)
+        return request
 
     def forget(self, kind: str | None = None) -> None:
-        """Nothing (of this kind) is wanted any more."""
-        for desk in self.desks:
-            desk.forget(self.name, kind)
+        """Drop all requests of this tab, or those of one kind."""
+        for queue in self.queues:
+            queue.forget(self.name, kind)

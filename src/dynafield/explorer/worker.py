@@ -1,8 +1,8 @@
 """A process that computes for the page, so that the page itself never waits.
 
 It reads (number, function, arguments) from standard input and writes (number, what, value) to standard
-output, where `what` is "progress", "done", "failed" or "stopped"; (number, None) stops a piece of work. It
-ends when its input ends, so that none outlives the page.
+output, where `what` is "progress", "done", "failed" or "stopped"; (number, None) stops a computation. It
+ends when its input ends, so that it does not outlive the server.
 """
 
 import importlib
@@ -22,7 +22,7 @@ __all__ = ["Stopped", "main", "memory"]
 
 
 class Stopped(Exception):  # noqa: N818 - not an error
-    """Nobody waits for this work any more."""
+    """Raised inside a computation that is no longer wanted."""
 
 
 def memory() -> int:
@@ -35,7 +35,7 @@ def memory() -> int:
 
 
 class Worker:
-    """Carries out functions of one module, several at once if asked."""
+    """Computes functions of one module, in one or several threads."""
 
     def __init__(self, module: str, threads: int, source: BinaryIO, sink: BinaryIO):
         self.functions = importlib.import_module(module)
@@ -45,19 +45,19 @@ class Worker:
         self.stops: dict[int, threading.Event] = {}
 
     def send(self, *message: Any) -> None:
-        """Tell the page."""
+        """Send a message to the server."""
         with self.lock:
             pickle.dump(message, self.sink)
             self.sink.flush()
 
     def serve(self) -> None:
-        """Until the page is gone."""
+        """Read requests until the input ends."""
         self.send(0, "ready", memory())
         while True:
             try:
                 number, name, *arguments = pickle.load(self.source)
             except (EOFError, OSError):
-                os._exit(0)  # work under way has nobody to wait for it
+                os._exit(0)  # what still runs is not wanted any more
             if name is None:
                 if number in self.stops:
                     self.stops[number].set()
@@ -66,13 +66,13 @@ class Worker:
                 self.threads.submit(self.run, number, getattr(self.functions, name), arguments)
 
     def run(self, number: int, function: Callable, arguments: list[Any]) -> None:
-        """One piece of work from beginning to end."""
+        """Compute one request and send its outcome."""
         stop = self.stops[number]
 
-        def report(share: float, words: str) -> None:
+        def report(part: float, words: str) -> None:
             if stop.is_set():
                 raise Stopped
-            self.send(number, "progress", (share, words))
+            self.send(number, "progress", (part, words))
 
         try:
             report(0.0, "")

@@ -4,14 +4,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dynafield.figures.dmft import draw_curves
-from dynafield.figures.style import COLOURS
+from dynafield.figures.dmft import curve_panels, first_change
+from dynafield.figures.style import COLOURS, LEGEND, headline
+from dynafield.problem.trainers import Steps
+from dynafield.records.problems import problem_words
 
 if TYPE_CHECKING:
     from dynafield.dmft.curves import Curves
     from dynafield.simulation.runs import Runs
+    from dynafield.studies.comparison import Comparison
 
-__all__ = ["draw_comparison"]
+__all__ = ["draw_both", "draw_comparison"]
 
 MARKS = 14
 """Points drawn per curve."""
@@ -20,23 +23,31 @@ STYLE: dict[str, Any] = {"markersize": 4, "markerfacecolor": "white", "linewidth
 
 def draw_comparison(curves: "Curves", runs: "Runs", ax: Any = None) -> Any:
     """Lines with bands for theory; means with bars of two standard errors for finite networks."""
-    ax = draw_curves(curves, ax)
+    panels = curve_panels(curves, ax)
     t = np.asarray(runs.t)
-    low = max(ax.get_xlim()[0], float(t[t > 0][0]))
+    start = 0.0 if isinstance(curves.trainer, Steps) else first_change(curves)
+    low = max(start, float(t[t > 0][0]))
     wanted = np.geomspace(low, t[-1], MARKS)
     which = np.unique(np.argmin(np.abs(np.log(np.maximum(t, 1e-300)) - np.log(wanted)[:, None]), axis=1))
     cells = list(np.ndindex(runs.shape))
     for index, colour in zip(cells, np.resize(COLOURS, len(cells)), strict=True):
         for name, mark in (("test_error", "o"), ("train_error", "s")):
             mean, error = runs.mean(name)[index][which], 2 * runs.standard_error(name)[index][which]
-            shown = mean > ax.get_ylim()[0]
-            bars = np.minimum(error, 0.95 * mean)[shown] if runs.seeds > 1 else None
-            ax.errorbar(t[which][shown], mean[shown], yerr=bars, fmt=mark, color=colour, **STYLE)
-    ax.errorbar(
-        [], [], yerr=[], fmt="o", color="0.4", label=f"d = {runs.d}" if runs.d else "given runs", **STYLE
-    )
-    ax.legend(frameon=False, fontsize=9)
+            bars = np.minimum(error, mean) if runs.count > 1 else None
+            for panel in panels if name == "test_error" else panels[:1]:
+                panel.errorbar(t[which], mean, yerr=bars, fmt=mark, color=colour, **STYLE)
     size = f"n = {runs.n}, d = {runs.d}, " if runs.d else ""
-    marks = f"{size}{runs.seeds} runs, bars 2 se"
-    ax.set_title(f"lines: infinite network; marks: {marks}", fontsize=9)
-    return ax
+    bars = f"{runs.count} runs, bars: 2 standard errors" if runs.count > 1 else "one run"
+    for mark, name in (("o", "test"), ("s", "train")):
+        words = f"{name}, d = {runs.d}" if runs.d else f"{name}, given runs"
+        panels[0].errorbar([], [], yerr=[], fmt=mark, color="0.4", label=words, **STYLE)
+    panels[0].legend(**LEGEND)
+    asked = problem_words(curves.task, curves.net)
+    title = f"lines: infinite network, tol = {curves.tol:g}; marks: {size}{bars}. {asked}"
+    headline(panels[0], title, whole=len(panels) > 1)
+    return panels[0]
+
+
+def draw_both(comparison: "Comparison", ax: Any = None) -> Any:
+    """The picture of a comparison."""
+    return draw_comparison(comparison.curves, comparison.runs, ax)

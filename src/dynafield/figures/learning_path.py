@@ -4,7 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dynafield.figures.style import COLOURS, axes, finish
+from dynafield.figures.errors import error_panels
+from dynafield.figures.style import COLOURS, LEGEND, axes, error_scale, finish, headline
+from dynafield.problem.trainers import Steps
 from dynafield.records.problems import described
 
 if TYPE_CHECKING:
@@ -12,39 +14,65 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_coefficients", "draw_learning_path", "draw_weights"]
 
-LOWEST = 0.15
-"""Training errors are drawn down to this part of the least estimate."""
 NAMED = 8
 """Weights that are drawn in colour: the largest at the best stop."""
 
 
 def draw_learning_path(path: "LearningPath", ax: Any = None) -> Any:
-    """Training error, and the estimated test error with a band of two standard errors."""
-    ax = axes(ax)
+    """Training error, and the estimated test error with a band of two standard errors.
+
+    Logarithmic on the first axes, which it returns; beside it, if `ax` is None, the estimate on a linear
+    scale.
+    """
+    if not path.probes:
+        return draw_training(path, ax)
     what = "loss" if path.by_loss else "error"
     value, error = path.judged
-    train = path.train_loss if path.by_loss else path.train_error
+    train = np.asarray(path.train_loss if path.by_loss else path.train_error)
     shown = np.asarray(path.t) > 0
-    t = np.asarray(path.t)[shown]
-    ax.plot(t, value[shown], color=COLOURS[0], label=f"test {what}, estimated")
-    low, high = np.maximum(value - 2 * error, 1e-2 * value)[shown], (value + 2 * error)[shown]
-    ax.fill_between(t, low, high, color=COLOURS[0], alpha=0.2, linewidth=0, label="± 2 standard errors")
-    ax.plot(t, train[shown], color=COLOURS[1], linestyle="--", label=f"training {what}")
-    mark_stop(path.best_stop, ax)
-    ax.set_xscale("log")
-    ax.set_yscale("log")
-    finite = value[shown & np.isfinite(value)]
-    if len(finite):
-        ax.set_ylim(bottom=max(ax.get_ylim()[0], LOWEST * float(np.min(finite))))
-    how = "each left out" if path.exact else f"{path.probes} probes"
-    ax.set_title(f"n = {path.n}, d = {path.d}, {described(path.net)}, {how}", fontsize=9)
-    return finish(ax, "training time t", what)
+    t, estimate, width = (np.asarray(part)[shown] for part in (path.t, value, 2 * np.asarray(error)))
+    panels = error_panels(ax)
+    for panel in panels:
+        panel.plot(t, estimate, color=COLOURS[0], label=f"test {what}, estimated")
+        low, high = np.maximum(estimate - width, 0.0), estimate + width
+        panel.fill_between(
+            t, low, high, color=COLOURS[0], alpha=0.2, linewidth=0, label="± 2 standard errors"
+        )
+    panels[0].plot(t, train[shown], color=COLOURS[1], linestyle="--", label=f"training {what}")
+    known = np.concatenate([estimate[np.isfinite(estimate)], train[shown]])
+    error_scale(panels[0], float(np.min(known, initial=np.inf)), float(np.max(known, initial=0.0)))
+    for panel in panels:
+        mark_stop(path.best_stop, panel)
+        panel.set_xscale("log")
+    finish(panels[0], "training time t", what)
+    if len(panels) > 1:
+        panels[1].set_ylim(bottom=0.0)
+        finish(panels[1], "training time t", f"estimated test {what}")
+    how = "each left out in turn" if path.exact else f"{path.probes} probes"
+    how = f"{path.trainer}, {how}" if isinstance(path.trainer, Steps) else how
+    headline(panels[0], f"n = {path.n}, d = {path.d}, {described(path.net)}, {how}", whole=len(panels) > 1)
+    return panels[0]
+
+
+def draw_training(path: "LearningPath", ax: Any = None) -> Any:
+    """The training error of a path without estimates; beside it, if `ax` is None, its weights."""
+    what = "loss" if path.by_loss else "error"
+    train = np.asarray(path.train_loss if path.by_loss else path.train_error)
+    panels, shown = error_panels(ax), np.asarray(path.t) > 0
+    panels[0].plot(np.asarray(path.t)[shown], train[shown], color=COLOURS[1], label=f"training {what}")
+    error_scale(panels[0], float(np.min(train[shown])), float(np.max(train[shown])))
+    panels[0].set_xscale("log")
+    finish(panels[0], "training time t", f"training {what}", legend=False)
+    if len(panels) > 1:
+        draw_coefficients(path.t, path.weights, path.best, path.feature, "weight", panels[1])
+    headline(panels[0], f"n = {path.n}, d = {path.d}, {described(path.net)}", whole=len(panels) > 1)
+    return panels[0]
 
 
 def draw_weights(path: "LearningPath", ax: Any = None) -> Any:
     """The weights against time; those that are largest at the best stop in colour."""
     ax = draw_coefficients(path.t, path.weights, path.best, path.feature, "weight", ax)
-    ax.set_title(f"n = {path.n}, d = {path.d}, {described(path.net)}", fontsize=9)
+    headline(ax, f"n = {path.n}, d = {path.d}, {described(path.net)}")
     return ax
 
 
@@ -61,8 +89,8 @@ def draw_coefficients(t: Any, values: Any, stop: int, names: Any, what: str, ax:
     mark_stop(float(t[stop]), ax)
     ax.set_xscale("log")
     finish(ax, "training time t", what)
-    if ax.get_legend() is not None:
-        ax.get_legend().set_title("largest")
+    if ax.get_legend() is not None:  # weights are small at first, so that there is room on the left
+        ax.legend(title="largest", loc="upper left", ncols=2, **LEGEND)
     return ax
 
 

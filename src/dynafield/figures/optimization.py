@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.colors import ListedColormap, LogNorm
 
-from dynafield.figures.style import COLOURS, LABELS, SYMBOLS, axes, finish
+from dynafield.figures.style import COLOURS, LABELS, SYMBOLS, axes, finish, headline
 from dynafield.records.axes import parameter_axes
-from dynafield.records.problems import parameters
+from dynafield.records.problems import parameters, problem_words
 
 if TYPE_CHECKING:
     from dynafield.studies.optimum import Optimum
@@ -57,9 +57,17 @@ def draw_optimum(optimum: "Optimum", ax: Any = None) -> Any:
     told = ", ".join(f"{SYMBOLS.get(n, n)} = {x:.3g}" for n, x in optimum.best.items())
     ax.plot([best[0]], [height], "o", color=COLOURS[3], label=f"best: {told}")
     ax.set_xscale("log")
-    ax.set_title(f"{optimum.task.prior}{optimum.task.inputs}", fontsize=9)
+    headline(ax, f"{words}: {fixed_words(optimum)}")
     second = optimum.over[1] if len(optimum.over) > 1 else None
     return finish(ax, symbol, words if second is None else SYMBOLS.get(second, second))
+
+
+def fixed_words(optimum: "Optimum") -> str:
+    """The problem without what was varied."""
+    varied = tuple(f"{SYMBOLS.get(name, name)} = " for name in optimum.over)
+    return ", ".join(
+        part for part in problem_words(optimum.task, optimum.net).split(", ") if not part.startswith(varied)
+    )
 
 
 def along_axes(optimum: "Optimum") -> tuple[dict[str, np.ndarray], list[str]]:
@@ -88,7 +96,9 @@ def best_map(optimum: "Optimum", ax: Any) -> Any:
     for axis, values in (("x", first), ("y", second)):
         if np.min(values) > 0 and np.max(values) > 10 * np.min(values):
             ax.set(**{f"{axis}scale": "log"})
-    ax.set_title(f"best {symbol}: {WORDS.get(optimum.objective, optimum.objective)}", fontsize=9)
+    headline(
+        ax, f"best {symbol} for the {WORDS.get(optimum.objective, optimum.objective)}: {fixed_words(optimum)}"
+    )
     finish(ax, LABELS.get(names[1], names[1]), LABELS.get(names[0], names[0]))
     if ax.get_legend() is not None:
         ax.legend(fontsize="small", framealpha=0.9)
@@ -108,6 +118,7 @@ def best_along(optimum: "Optimum", ax: Any) -> Any:
             ax.plot(x, place[row][:, k], "-", color=colour, label=", ".join([SYMBOLS.get(name, name), *told]))
             ax.plot(x[inside], place[row][inside, k], "o", color=colour)
     ax.set_yscale("log")
-    ax.set_title("best numbers; those with a dot lie inside their range", fontsize=9)
+    words = WORDS.get(optimum.objective, optimum.objective)
+    headline(ax, f"best for the {words}; those with a dot lie inside their range. {fixed_words(optimum)}")
     varied = ", ".join(SYMBOLS.get(n, n) for n in optimum.over)
     return finish(ax, LABELS.get(names[-1], names[-1]), f"best {varied}")

@@ -4,17 +4,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dynafield.figures.style import COLOURS, DEPTH, SHADES, axes, finish
-from dynafield.figures.theory import curves_of, spread, titled
-from dynafield.records.problems import described
+from dynafield.figures.errors import THIN, Band, draw_band, mark_least, test_panel
+from dynafield.figures.style import (
+    COLOURS,
+    SHADES,
+    axes,
+    error_scale,
+    finish,
+    headline,
+    spread,
+    titled,
+)
+from dynafield.figures.theory import curves_of
+from dynafield.records.problems import problem_words
 
 if TYPE_CHECKING:
     from dynafield.dmft.activation import Activation
     from dynafield.studies.grokking import Grokking
-    from dynafield.studies.phases import Overlay, Reading
     from dynafield.studies.regimes import RegimeMap
     from dynafield.theory.infinite_data import InfiniteDataCurves
-    from dynafield.theory.phases import Phases
+    from dynafield.theory.phases_record import Active, Phases, Seen
     from dynafield.theory.search import SearchPhase
 
 __all__ = [
@@ -27,60 +36,117 @@ __all__ = [
     "shade",
 ]
 
+DOTTED: dict[str, Any] = {"linestyle": ":", "color": "black", "linewidth": 2}
+"""Closed forms."""
+TINY = 0.04
+"""Names of stages that take less than this share of the axis are in the legend."""
 NARROW = 0.1
 """Names of stages that take less than this share of the axis are written upwards."""
 
 
-def draw_phases(
-    found: "Phases",
-    seen: "Reading",
-    overlays: "list[Overlay]",
-    active: "tuple[Activation, dict[bool, np.ndarray]] | None",
-    ax: Any = None,
-) -> Any:
-    """Both errors against log t over shaded stages, closed forms dotted; below, active shares."""
-    below = None
-    if ax is None and active is not None:
-        import matplotlib.pyplot as plt
+def draw_phases(found: "Phases", ax: Any = None) -> Any:
+    """Both errors against log t over shaded stages, closed forms dotted; without a curve, these alone.
 
-        _, (ax, below) = plt.subplots(
-            2, 1, figsize=(6.4, 5.4), sharex=True, layout="constrained", height_ratios=(3, 2)
-        )
-    ax = axes(ax, (6.4, 4.0))
-    ax.plot(seen.t, seen.test_error, color=COLOURS[0], label="test error")
-    ax.plot(seen.t, seen.train_error, color=COLOURS[1], linestyle="--", label="training error")
-    for k, overlay in enumerate(overlays):
-        style = dict(linestyle=":", color="black", linewidth=2)
-        ax.plot(overlay.t, overlay.test_error, label="closed forms" if k == 0 else None, **style)
-        if overlay.train_error is not None:
-            ax.plot(overlay.t, overlay.train_error, **style)
+    Unless `ax` is given there are further panels below: the test error on a linear scale, and how many
+    coordinates are active, if that is known.
+    """
+    if found.seen is None:
+        return draw_closed_forms(found, axes(ax, (6.4, 4.0)))
+    seen, active = found.seen, found.active
+    panels = phase_panels(active is not None) if ax is None else [ax]
+    ax = panels[0]
+    draw_seen(ax, seen, COLOURS)
+    draw_forms(found, ax, ("test_error", "train_error"))
     for measure in found.measured:
         if measure.name == "grokking_time" and np.isfinite(measure.value):
             ax.axvline(measure.value, color=SHADES["grokking"], linewidth=1, label="half-way, measured")
             if (lead := 2 * np.log(found.net.alpha) / found.net.lam) > 0:
                 ax.axvline(lead, color=SHADES["grokking"], linewidth=1, linestyle="--", label="2 log(α)/λ")
-        if measure.name == "best_stop":
+        if measure.name == "best_stop" and measure.value < seen.t[-1]:  # at the end it is not seen yet
             least = np.interp(measure.value, seen.t, seen.test_error)
             ax.plot(measure.value, least, "o", color=COLOURS[0], markersize=5, label="best stop")
+    both = np.concatenate([seen.test_error, seen.train_error])
+    error_scale(ax, float(np.min(both)), float(np.max(both)))
+    ax.set_ylim(top=4 * float(np.max(both)))  # room for the names of stages
     ax.set_xscale("log")
-    ax.set_yscale("log")
-    top = float(max(np.max(seen.test_error), np.max(seen.train_error)))
-    bottom = max(float(np.min(seen.train_error)), DEPTH * top)
-    ax.set_ylim(0.7 * bottom, 3 * top)
     ax.set_xlim(seen.t[0], seen.t[-1])
     shade([stage[:3] for stage in found.stages], ax, named=True)
-    task = f"δ = {found.task.delta:g}, σ = {found.task.sigma:g}, {found.task.prior}{found.task.inputs}"
-    ax.set_title(f"{found.regime}: {described(found.net)}, {task}", fontsize=8)
+    headline(ax, f"{found.regime}: {problem_words(found.task, found.net)}")
     finish(ax, "training time t", "error")
-    if below is not None and active is not None:
-        draw_activation(active[0], below)
-        for k, expected in enumerate(active[1].values()):
-            label = "closed form, fields of t = 0" if k == 0 else None
-            below.plot(seen.t, expected, color="black", linestyle=":", linewidth=2, label=label)
-        below.legend(frameon=False, fontsize=9)
-        shade([stage[:3] for stage in found.stages], below, named=False)
-        ax.set_xlabel("")
+    if len(panels) > 1:
+        draw_linear(found, seen, panels[1])
+    if len(panels) > 2 and active is not None:
+        draw_active(found, active, panels[2])
+    for panel in panels[:-1]:
+        panel.set_xlabel("")
     return ax
+
+
+def phase_panels(active: bool) -> list[Any]:
+    """Two panels with one axis of time, or three if active coordinates are shown."""
+    import matplotlib.pyplot as plt
+
+    rows = (3, 2, 2) if active else (3, 2)
+    size = (6.4, 7.4 if active else 5.8)
+    return list(
+        plt.subplots(len(rows), 1, figsize=size, sharex=True, layout="constrained", height_ratios=rows)[1]
+    )
+
+
+def draw_seen(ax: Any, seen: "Seen", colours: tuple[str, ...]) -> None:
+    """Both errors with bands of two estimated errors, thin below what the tolerance resolves."""
+    thin = False
+    for value, error, words, colour, line in (
+        (seen.test_error, seen.test_error_se, "test error", colours[0], "-"),
+        (seen.train_error, seen.train_error_se, "training error", colours[1], "--"),
+    ):
+        floor = np.maximum(seen.floor, 2 * error)
+        thin = draw_band(ax, seen.t, Band(value, 2 * error, floor, 0.0), colour, line, words) or thin
+    if thin:
+        ax.plot([], [], color="0.4", label="below tol" if seen.floor else "not resolved", **THIN)
+
+
+def draw_linear(found: "Phases", seen: "Seen", ax: Any) -> None:
+    """The test error on a linear scale over shaded stages, with its least value and closed forms."""
+    error = seen.test_error_se
+    curve = Band(seen.test_error, 2 * error, seen.floor, 4 * error).at(())
+    draw_band(ax, seen.t, curve, COLOURS[0], "-", "test error")
+    mark_least(ax, seen.t, curve, COLOURS[0])
+    finish(ax, "training time t", "test error")
+    test_panel(ax, ())
+    draw_forms(found, ax, ("test_error",))
+    shade([stage[:3] for stage in found.stages], ax, named=False)
+
+
+def draw_forms(found: "Phases", ax: Any, names: tuple[str, ...]) -> None:
+    """Closed forms of errors in their stages, dotted."""
+    for k, form in enumerate(found.forms):
+        for name in names:
+            label = "closed forms" if k == 0 and name == names[0] else None
+            ax.plot(form.t, getattr(form, name), label=label, **DOTTED)
+
+
+def draw_closed_forms(found: "Phases", ax: Any) -> Any:
+    """The stages and their closed forms, where no curve was solved."""
+    draw_forms(found, ax, ("test_error", "train_error"))
+    ax.set_xscale("log")
+    ax.set_xlim(1e-5 * found.horizon, found.horizon)
+    values = np.concatenate([np.append(form.test_error, form.train_error) for form in found.forms] or [[1.0]])
+    values = values[np.isfinite(values)]
+    error_scale(ax, float(np.min(values)), float(np.max(values)))
+    ax.set_ylim(top=4 * float(np.max(values)))  # room for the names of stages
+    shade([stage[:3] for stage in found.stages], ax, named=True)
+    headline(ax, f"{found.regime}: {problem_words(found.task, found.net)}")
+    return finish(ax, "training time t", "error")
+
+
+def draw_active(found: "Phases", active: "Active", ax: Any) -> None:
+    """Fractions of active coordinates over shaded stages, with closed forms."""
+    draw_fractions(active.t, (active.true, active.true_se), (active.false, active.false_se), active.level, ax)
+    for k, expected in enumerate((active.true_expected, active.false_expected)):
+        ax.plot(active.t, expected, label="closed form, fields of t = 0" if k == 0 else None, **DOTTED)
+    ax.legend(frameon=False, fontsize="small")
+    shade([stage[:3] for stage in found.stages], ax, named=False)
 
 
 def shade(stages: list[tuple[str, float, float]], ax: Any, named: bool) -> None:
@@ -90,28 +156,35 @@ def shade(stages: list[tuple[str, float, float]], ax: Any, named: bool) -> None:
         low, high = max(start, first), min(end, last)
         if low >= high:
             continue
-        ax.axvspan(low, high, color=SHADES[name], alpha=0.12, linewidth=0)
         share = np.log(high / low) / np.log(last / first)
-        if named and share > 0.04:
+        label = name if named and share <= TINY else None  # no room for its name: to the legend
+        ax.axvspan(low, high, color=SHADES[name], alpha=0.12, linewidth=0, label=label)
+        if named and share > TINY:
             ax.text(np.sqrt(low * high), 0.985, name, fontsize=8, ha="center", va="top",
                     rotation=0 if share > NARROW else 90, transform=ax.get_xaxis_transform())  # fmt: skip
 
 
 def draw_activation(active: "Activation", ax: Any = None) -> Any:
-    """Shares of true and false coordinates that are active, with bands of two standard errors."""
+    """Fractions of true and false coordinates that are active, with bands of two standard errors."""
     ax = axes(ax)
-    seen = active.time[np.isfinite(active.time) & (active.time > 0)]
-    first = 0.5 * float(np.min(seen)) if len(seen) else 1e-3 * active.t_max
-    t = np.geomspace(min(first, 0.5 * active.t_max), active.t_max, 300)
-    for true, name, colour in ((True, "true (w* ≠ 0)", COLOURS[3]), (False, "false (w* = 0)", COLOURS[1])):
-        share, error = active.active(t, true)
-        if np.all(np.isnan(share)):
-            continue
-        ax.plot(t, share, color=colour, label=name)
-        ax.fill_between(t, share - 2 * error, share + 2 * error, color=colour, alpha=0.2, linewidth=0)
+    t = np.geomspace(active.first_time, active.t_max, 300)
+    draw_fractions(t, active.active(t, True), active.active(t, False), active.level, ax)
+    if active.problem:
+        headline(ax, active.problem)
+    return ax
+
+
+def draw_fractions(t: np.ndarray, true: Any, false: Any, level: float, ax: Any) -> None:
+    """Fractions of coordinates, each a pair of values and standard errors; NaN where there are none."""
+    kinds = ((true, "true (w* ≠ 0)", COLOURS[3]), (false, "false (w* = 0)", COLOURS[1]))
+    for (fraction, error), name, colour in kinds:
+        if not np.all(np.isnan(fraction)):
+            ax.plot(t, fraction, color=colour, label=name)
+            band = (fraction - 2 * error, fraction + 2 * error)
+            ax.fill_between(t, *band, color=colour, alpha=0.2, linewidth=0)
     ax.set_xscale("log")
     ax.set_ylim(-0.02, 1.02)
-    return finish(ax, "training time t", f"share with |w| ≥ {active.level:g}")
+    finish(ax, "training time t", f"fraction with |w| ≥ {level:g}")
 
 
 def draw_search(result: "SearchPhase", ax: Any = None) -> Any:
@@ -127,6 +200,8 @@ def draw_search(result: "SearchPhase", ax: Any = None) -> Any:
                 if not np.all(np.isnan(probability)):
                     ax.plot(values, probability, color=colour, linestyle=line, label=titled(what, label))
         ax.set_xscale(spread(values))
+        ax.set_ylim(-0.02, 1.02)
+        headline(ax, f"search phase: {problem_words(result.task, result.net)}")
         return finish(ax, x, "probability")
     law = result.law()
     fields, true = law.fields, law.true
@@ -139,6 +214,7 @@ def draw_search(result: "SearchPhase", ax: Any = None) -> Any:
         for sign in (-1, 1):
             label = "threshold of growth" if sign > 0 else None
             ax.axvline(sign * law.threshold, color="0.3", linestyle=":", label=label)
+    headline(ax, f"search phase: {problem_words(result.task, result.net)}")
     return finish(ax, "field w* - z(0)/δ", "density")
 
 
@@ -152,7 +228,8 @@ def draw_infinite_data(curves: "InfiniteDataCurves", ax: Any = None) -> Any:
     ax.set_ylim(-0.05 * top, 1.3 * top)
     ax.set_xscale("log")
     net = curves.net
-    ax.set_title(f"δ → ∞, {curves.prior}, α = {net.alpha:g}, λ = {net.lam:g}, depth {net.depth}", fontsize=9)
+    numbers = f"σ = {curves.sigma:g}, α = {net.alpha:g}, λ = {net.lam:g}, depth {net.depth}"
+    headline(ax, f"δ → ∞, {curves.prior}, {numbers}")
     return finish(ax, "training time t", "error")
 
 
@@ -161,16 +238,18 @@ def draw_grokking(result: "Grokking", ax: Any = None) -> Any:
     import matplotlib as mpl
 
     ax = axes(ax)
-    alphas, lam = np.ravel(result.net.alpha), float(result.net.lam)
+    alphas = np.ravel(result.net.alpha)
     colours = mpl.colormaps["viridis_r"](np.linspace(0.1, 1, len(alphas)))
     for k, (alpha, colour) in enumerate(zip(alphas, colours, strict=True)):
         label = f"α = {alpha:g}, half-way at {np.asarray(result.shift)[k]:.2f}"
-        ax.plot(result.offset, np.asarray(result.test_error)[k], color=colour, label=label)
+        curve = np.asarray(result.test_error)[k]
+        ax.plot(result.offset, curve, color=colour, label=label)
+        if result.test_error_se is not None:
+            error = 2 * np.asarray(result.test_error_se)[k]
+            ax.fill_between(result.offset, curve - error, curve + error, color=colour, alpha=0.2, linewidth=0)
     ax.axhline(0.5 * (result.plateau + result.end), color="0.6", linestyle=":", linewidth=1, label="half-way")
-    task = result.task
-    ax.set_title(
-        f"{task.prior}{task.inputs}, δ = {task.delta:g}, σ = {task.sigma:g}, λ = {lam:g}", fontsize=9
-    )
+    ax.set_ylim(0.0, 1.15 * float(np.nanmax(result.test_error)))
+    headline(ax, f"grokking: {problem_words(result.task, result.net)}")
     return finish(ax, "t - 2 log(α)/λ", "test_error")
 
 
@@ -192,11 +271,8 @@ def draw_regimes(result: "RegimeMap", ax: Any = None) -> Any:
         ax.clabel(ax.contour(alpha, lam, error, levels=8, colors="black", linewidths=0.8), fontsize=7)
     present = [name for name in names if np.any(number == names.index(name))]
     patches = [Patch(facecolor=SHADES[name], alpha=0.45, edgecolor="0.7", label=name) for name in present]
-    ax.set_title(
-        f"stage and test error at t = {result.t_max:g}: δ = {result.task.delta:g}, "
-        f"σ = {result.task.sigma:g}, {result.task.prior}{result.task.inputs}, depth {result.net.depth}",
-        fontsize=8,
-    )
+    told = problem_words(result.task, result.net)
+    headline(ax, f"stage and test error at t = {result.t_max:g}: {told}", size=8.0)
     finish(ax, "alpha", "lam", legend=False)
     ax.legend(handles=patches, fontsize=8, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
     return ax

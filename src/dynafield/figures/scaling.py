@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dynafield.figures.style import COLOURS, axes, finish
+from dynafield.figures.style import COLOURS, axes, finish, headline
+from dynafield.records.problems import described
 
 if TYPE_CHECKING:
     from dynafield.studies.scaling import ScalingLaw
@@ -24,13 +25,22 @@ def draw_scaling(law: "ScalingLaw", ax: Any = None) -> Any:
 
     panels = law.along
     if ax is not None or len(panels) < 2:
-        return panel(law, panels[0] if panels else "time", axes(ax))
+        ax = panel(law, panels[0] if panels else "time", axes(ax))
+        headline(ax, words(law))
+        return ax
     _, every = plt.subplots(
         1, len(panels), figsize=(4.6 * len(panels), 4.0), layout="constrained", sharey=True
     )
     for one, along in zip(every, panels, strict=True):
         panel(law, along, one)
+    headline(every[0], words(law), whole=True)
     return every
+
+
+def words(law: "ScalingLaw") -> str:
+    """The task and the models, for a title."""
+    nets = "; ".join(f"{name}: {described(net)}" for name, net in law.nets.items())
+    return f"{law.task.prior}{law.task.inputs}, σ = {float(law.task.sigma):g}. {nets}"
 
 
 def panel(law: "ScalingLaw", along: str, ax: Any) -> Any:

@@ -5,9 +5,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dynafield.errors import InputError
-from dynafield.figures.style import COLOURS, LABELS, axes, finish
+from dynafield.figures.errors import Band, draw_errors
+from dynafield.figures.style import (
+    COLOURS,
+    LABELS,
+    SYMBOLS,
+    axes,
+    error_scale,
+    finish,
+    headline,
+    spread,
+    titled,
+)
 from dynafield.records.axes import PARAMETERS, parameter_axes
-from dynafield.records.problems import parameters
+from dynafield.records.problems import parameters, problem_words
 from dynafield.records.record import Record
 
 if TYPE_CHECKING:  # the results draw themselves with this room; it knows them by type only
@@ -37,34 +48,29 @@ def curves_of(record: Record) -> tuple[str, np.ndarray, list[tuple[str, tuple]]]
     series = names[0]
     if series not in PARAMETERS:
         return x, values[x].ravel(), [(f"{series} {i}", (i,)) for i in range(record.shape[0])]
-    symbol = {"alpha": "α", "delta": "δ", "sigma": "σ", "lam": "λ"}[series]
-    labels = [f"{symbol} = {v:g}" for v in values[series].ravel()]
+    labels = [f"{SYMBOLS[series]} = {v:g}" for v in values[series].ravel()]
     return x, values[x].ravel(), [(label, (i,)) for i, label in enumerate(labels)]
-
-
-def titled(what: str, which: str) -> str:
-    """A legend entry: what is drawn, and for which curve when there are several."""
-    return f"{what}, {which}" if which else what
-
-
-def spread(values: np.ndarray) -> str:
-    """Log scale for positive values that span more than a factor 20."""
-    positive = np.asarray(values)
-    return "log" if positive.min() > 0 and positive.max() / positive.min() > 20 else "linear"
 
 
 def draw_fixed_point(point: "FixedPoint", ax: Any = None) -> Any:
     """One problem: the law of w. Several: test and training error along the axis."""
     if not point.shape:
-        return draw_law(point.law(), ax)
+        ax = draw_law(point.law(), axes(ax))
+        headline(ax, f"where training ends: {problem_words(point.task, point.net)}")
+        return ax
     ax = axes(ax)
     x, values, curves = curves_of(point)
     for (label, index), colour in zip(curves, np.resize(COLOURS, len(curves)), strict=True):
         ax.plot(values, np.asarray(point.test_error)[index], color=colour, label=titled("test", label))
         train = np.asarray(point.train_error)[index]
-        if np.any(train > 0):
-            ax.plot(values, train, color=colour, linestyle="--", label=titled("train", label))
+        ax.plot(values, train, color=colour, linestyle="--", label=titled("train", label), clip_on=False)
     ax.set_xscale(spread(values))
+    test = np.asarray(point.test_error)
+    if spread(test) == "log":
+        error_scale(ax, float(np.min(point.train_error)), float(np.max(test)))
+    else:
+        ax.set_ylim(bottom=0.0)
+    headline(ax, f"where training ends: {problem_words(point.task, point.net)}")
     return finish(ax, x, "error at the fixed point")
 
 
@@ -104,7 +110,10 @@ def draw_masses(law: "LimitLaw", ax: Any) -> Any:
 def draw_rate(rate: "ConvergenceRate", ax: Any = None) -> Any:
     """γ along the axis with its large-α limit; for one problem what it means for the errors."""
     if not rate.shape:
-        return draw_decay(rate.gamma, ax) if rate.exponential else draw_path_rates(rate.paths(), ax)
+        ax = draw_decay(rate.gamma, ax) if rate.exponential else draw_path_rates(rate.paths(), ax)
+        told = f"slopes at late times, γ = {rate.gamma:.6g}" if rate.exponential else "rates of coordinates"
+        headline(ax, f"{told}: {problem_words(rate.task, rate.net)}")
+        return ax
     ax = axes(ax)
     x, values, curves = curves_of(rate)
     for (label, index), colour in zip(curves, np.resize(COLOURS, len(curves)), strict=True):
@@ -116,6 +125,7 @@ def draw_rate(rate: "ConvergenceRate", ax: Any = None) -> Any:
     ax.set_xscale(spread(values))
     if np.all(np.asarray(rate.gamma) > 0):
         ax.set_yscale(spread(rate.gamma))
+    headline(ax, problem_words(rate.task, rate.net))
     return finish(ax, x, "gamma")
 
 
@@ -123,10 +133,10 @@ def draw_decay(gamma: float, ax: Any = None) -> Any:
     """The slopes that γ predicts for late times, up to a constant and a power of t."""
     ax = axes(ax)
     t = np.linspace(0, 5 / gamma, 201)
-    ax.semilogy(t, np.exp(-gamma * t), color=COLOURS[0], label="test error - limit: exp(-γt)")
-    ax.semilogy(t, np.exp(-2 * gamma * t), color=COLOURS[1], label="training loss - limit: exp(-2γt)")
-    ax.set_title(f"late-time slopes, γ = {gamma:.6g}", fontsize=9)
-    return finish(ax, "training time t", "distance from the limit (relative)")
+    ax.semilogy(t, np.exp(-gamma * t), color=COLOURS[0], label="test error: exp(-γt)")
+    ax.semilogy(t, np.exp(-2 * gamma * t), color=COLOURS[1], label="training loss: exp(-2γt)")
+    ax.set_title(f"slopes at late times, γ = {gamma:.6g}", fontsize=9)
+    return finish(ax, "training time t", "distance from the limit,\nwithout constant and power of t")
 
 
 def draw_path_rates(paths: "PathRates", ax: Any = None) -> Any:
@@ -161,15 +171,16 @@ def draw_tradeoff(result: "Tradeoff", ax: Any = None) -> Any:
     )
     ax.figure.colorbar(points, ax=ax, label=LABELS["alpha"])
     ax.set_xscale("log")
+    headline(ax, problem_words(result.task, result.net))
     return finish(ax, "gamma", "test_error")
 
 
 def draw_lazy(curves: "LazyCurves", ax: Any = None) -> Any:
     """Train (dashed) and test error of the lazy phase against time."""
-    ax = axes(ax)
-    ax.plot(curves.t, curves.test_error, color=COLOURS[0], label="test")
-    ax.plot(curves.t, curves.train_error, color=COLOURS[0], linestyle="--", label="train")
-    ax.set_xscale("log")
-    ax.set_yscale(spread(curves.train_error))
-    ax.set_title(f"lazy phase, {curves.task.prior}{curves.task.inputs}, depth {curves.net.depth}", fontsize=9)
-    return finish(ax, "training time t", "error")
+    shown = np.asarray(curves.t) > 0
+    test, train = (
+        Band(np.asarray(value)[shown], np.zeros(int(np.sum(shown))), 0.0, 1e-3 * np.asarray(value)[shown])
+        for value in (curves.test_error, curves.train_error)
+    )
+    title = f"lazy phase: {problem_words(curves.task, curves.net)}"
+    return draw_errors(curves, np.asarray(curves.t)[shown], test, train, title, ax)[0]

@@ -1,8 +1,8 @@
-r"""Conjugate gradients for many symmetric systems that share one matrix.
+r"""Conjugate gradients for many symmetric systems with one matrix in common.
 
 Solves \((1 + X S_p X^\top)\, r_p = b_p\), \(S_p\) diagonal and not negative, for every p at
-once, so that the work is products of matrices. What is wanted is \(X^\top r_p\), and
-how exactly is said by weights on its entries.
+once, so that the work is products of matrices. The result is \(X^\top r_p\), to an accuracy given by weights
+on its entries.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""The standard normal law and its truncated moments, right in both tails."""
+"""The standard normal distribution and its truncated moments, right in both tails."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -21,7 +21,7 @@ def sobol(dims: int, points: int, seed: int | tuple[int, ...]) -> Float[np.ndarr
 
 
 def drawn(dims: int, points: int, seed: int | tuple[int, ...]) -> Float[np.ndarray, "k n"]:
-    """The same, drawn now."""
+    """Scrambled Sobol points, drawn without looking for remembered ones."""
     from scipy.stats import qmc  # takes most of a second to import, and only samples need it
 
     return qmc.Sobol(dims, rng=np.random.default_rng(seed)).random(points).T

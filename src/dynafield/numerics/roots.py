@@ -94,13 +94,13 @@ def followed(
 
 
 def of_order(value: Any, orders: int = ORDERS) -> Any:
-    """A value with so many derivatives; those of higher order are NaN, which they would not be in truth."""
+    """A value with so many derivatives; those of higher order are NaN."""
     return jax.tree.map(partial(limited, orders), value)
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
 def limited(orders: int, value: Any) -> Any:
-    """The value itself."""
+    """The value itself, with so many derivatives."""
     return value
 
 
@@ -112,7 +112,7 @@ def _(orders, primals, tangents):
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
 def unity(orders: int, value: Any) -> Any:
-    """One, which has so many derivatives."""
+    """The constant one, with so many derivatives."""
     return jnp.ones_like(value)
 
 

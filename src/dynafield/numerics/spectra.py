@@ -19,7 +19,7 @@ ACCURACY = 1e-13
 STEP = 0.15
 """Distance of nodes in y: the error is near 1e-14 for exponentials, at all times."""
 RANGE = (-60.0, 12.5)
-"""Beyond these y lie 1e-16 of the law, and of exp(-xt) for all t < 1e20."""
+"""Beyond these y lie 1e-16 of the distribution, and of exp(-xt) for all t < 1e20."""
 FINEST = STEP / 2**10
 """Shortest distance."""
 PIECE = 4096
@@ -27,7 +27,7 @@ PIECE = 4096
 
 
 class MarchenkoPastur:
-    """The law for given δ: a bulk on [lower, upper] and, for δ < 1, a point mass 1 - δ at zero."""
+    """The Marchenko–Pastur law: a bulk on [lower, upper] and, for δ < 1, a point mass 1 - δ at zero."""
 
     def __init__(self, delta: float):
         self.delta = float(delta)

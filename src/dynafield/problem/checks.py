@@ -1,6 +1,11 @@
-"""Checks of what the user gives: every refusal names argument, value and what is allowed."""
+"""Checks of what the user gives: every refusal names argument, value and what is allowed.
 
+This is the one place that decides what a number, a count, a seed, a flag, a path and a function are.
+"""
+
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -10,23 +15,82 @@ from jax.core import Tracer
 from dynafield.errors import InputError
 
 __all__ = [
+    "LARGEST",
+    "at_most",
+    "called",
+    "check_memory",
     "concrete",
     "derivative_order",
+    "flag",
+    "flag_or_none",
+    "function_of",
+    "in_range",
     "index_of",
     "integer",
     "labelled_data",
+    "memory_bytes",
     "one_real",
+    "checked_path",
+    "places",
     "plain",
     "real",
+    "real_list",
     "real_matrix",
+    "real_or_missing",
     "real_vector",
     "same_shape",
+    "seed_of",
+    "shown",
+    "text_of",
+    "unmasked",
     "untraced",
 ]
 
+LARGEST = 1e100
+"""Largest size of a number of a problem, and one over the smallest: squares and products fit doubles."""
+MOST = 10**9
+"""Largest count: more numbers than these are no result that a machine can hold."""
+LARGEST_SEED = 2**63 - 1
+"""Largest seed: that of a signed integer of 64 bits, as files keep it."""
+LONGEST = 80
+"""Characters of a value that a message shows."""
+
+
+def shown(value: Any) -> str:
+    """A value as text for a message, however long, and whatever its own text does."""
+    try:
+        text = repr(value)
+    except Exception:  # of the user's own class, or an integer of too many digits
+        return f"a value of type {type(value).__name__}"
+    return text if len(text) <= LONGEST else f"{text[:60]}… of type {type(value).__name__}"
+
+
+def unmasked(name: str, value: Any) -> None:
+    """InputError for arrays with masked entries: what stands behind a mask is no number."""
+    if isinstance(value, np.ma.MaskedArray) and bool(np.any(np.ma.getmaskarray(value))):
+        raise InputError(f"{name} must not have masked entries: fill them, or leave them out")
+
+
+def in_range(name: str, value: Any, smallest: float = 0.0) -> Any:
+    """The same numbers, or InputError unless they are 0 or of a size from `smallest` to LARGEST.
+
+    Then squares, and one over the smallest, fit doubles. Squares of small ones may vanish: they are small.
+    """
+    array = concrete(value)
+    if array is not None:
+        size = np.abs(array)
+        good = np.asarray((size == 0) | ((size >= smallest) & (size <= LARGEST)))
+        if not good.all():
+            least = "up to" if smallest == 0 else f"from {smallest:g} to"
+            raise InputError(
+                f"{name} must be of a size {least} {LARGEST:g}, if not 0, so that squares fit double "
+                f"precision, got {first_bad(array, good)}"
+            )
+    return value
+
 
 def concrete(value: Any) -> np.ndarray | None:
-    """The numbers behind `value`, or None while JAX traces it and there are none yet."""
+    """The numbers of `value`, or None while JAX traces it and there are none yet."""
     if not isinstance(value, Tracer):
         return np.asarray(value, dtype=float)
     try:
@@ -36,7 +100,7 @@ def concrete(value: Any) -> np.ndarray | None:
 
 
 def plain(value: Any) -> Any:
-    """A Python number where it is one number."""
+    """A Python number if the value is a single number."""
     return float(value) if np.ndim(value) == 0 else value
 
 
@@ -58,15 +122,16 @@ def first_bad(array: np.ndarray, good: np.ndarray) -> str:
     return f"{text} at index {index[0] if len(index) == 1 else index}"
 
 
-def real(name: str, value: Any, ok: Callable[[Any], Any], allowed: str) -> Any:
-    """A finite real number or array of them with `ok`, else InputError.
+def real(name: str, value: Any, ok: Callable[[Any], Any], allowed: str, infinite: bool = False) -> Any:
+    """A finite real number or array of them with `ok`, else InputError; `infinite` allows ±infinity too.
 
     Python and NumPy numbers come back as float or as a read-only float64 array; JAX
     values come back untouched, so that they can be differentiated, and their numbers are
     checked too wherever they are known.
     """
     if value is None or isinstance(value, (str, bytes, bool)):
-        raise InputError(f"{name} must be {allowed}, got {value!r}")
+        raise InputError(f"{name} must be {allowed}, got {shown(value)}")
+    unmasked(name, value)
     if isinstance(value, Tracer):
         array = concrete(value)
         if array is None:
@@ -77,12 +142,12 @@ def real(name: str, value: Any, ok: Callable[[Any], Any], allowed: str) -> Any:
             if raw.dtype.kind not in "iuf":
                 raise TypeError
             array = raw.astype(float)
-        except (TypeError, ValueError):
-            raise InputError(f"{name} must be {allowed}, got {value!r}") from None
+        except (TypeError, ValueError, OverflowError):
+            raise InputError(f"{name} must be {allowed}, got {shown(value)}") from None
     if array.size == 0:
         raise InputError(f"{name} must be {allowed}, got an empty array")
     with np.errstate(invalid="ignore"):
-        good = np.asarray(np.isfinite(array) & ok(array))
+        good = np.asarray((np.isfinite(array) | (infinite & np.isinf(array))) & ok(array))
     if not good.all():
         raise InputError(f"{name} must be {allowed}, got {first_bad(array, good)}")
     if isinstance(value, jax.Array):
@@ -117,14 +182,42 @@ def real_vector(name: str, value: Any, ok: Callable[[Any], Any], allowed: str):
     return checked
 
 
+def real_list(name: str, value: Any, ok: Callable[[Any], Any], allowed: str) -> np.ndarray:
+    """One number or a vector of them with `ok`, known now, as a vector of its own."""
+    untraced(**{name: value})
+    checked = np.array(real(name, value, ok, allowed), float)
+    if checked.ndim > 1:
+        raise InputError(f"{name} must be {allowed}, got shape {checked.shape}")
+    return np.atleast_1d(checked)
+
+
+def real_or_missing(name: str, value: Any) -> np.ndarray:
+    """Numbers in any shape, of which some may be NaN, where nothing is known."""
+    raw = None if value is None or isinstance(value, (str, bytes, bool)) else value
+    unmasked(name, raw)
+    try:
+        found = np.asarray(raw)
+    except ValueError:  # rows of several lengths
+        found = np.asarray(None)
+    if found.dtype.kind not in "iuf" or found.size == 0:
+        raise InputError(f"{name} must be numbers, got {shown(value)}")
+    return found.astype(float)
+
+
+def places(name: str, value: Any) -> np.ndarray:
+    """Numbers, in any shape, at which a function is evaluated; infinite ones are among them."""
+    return np.asarray(real(name, value, lambda x: ~np.isnan(x), "numbers", infinite=True), float)
+
+
 def real_matrix(name: str, value: Any) -> np.ndarray:
     """A finite real matrix, or InputError."""
+    unmasked(name, value)
     try:
         raw = np.asarray(value)
         if raw.dtype.kind not in "iuf":
             raise TypeError
         X = raw.astype(float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name} must be a real matrix, got {type(value).__name__}") from None
     if X.ndim != 2 or X.size == 0:
         raise InputError(f"{name} must be a matrix with rows and columns, got shape {X.shape}")
@@ -145,14 +238,101 @@ def labelled_data(X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
+def is_whole(value: Any) -> bool:
+    """Whether this is a Python or NumPy integer; True and False are none."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
+
+
 def integer(name: str, value: Any, minimum: int, maximum: int | None = None) -> int:
-    """A Python or NumPy integer within bounds (2.0 and True are refused)."""
+    """A Python or NumPy integer within bounds (2.0 and True are refused); a billion at most, unless told."""
     allowed = f"an integer ≥ {minimum}" if maximum is None else f"an integer from {minimum} to {maximum}"
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-        raise InputError(f"{name} must be {allowed}, got {value!r}")
+    if not is_whole(value):
+        raise InputError(f"{name} must be {allowed}, got {shown(value)}")
     if value < minimum or (maximum is not None and value > maximum):
-        raise InputError(f"{name} must be {allowed}, got {value}")
-    return int(value)
+        raise InputError(f"{name} must be {allowed}, got {shown(int(value))}")
+    return at_most(name, int(value), MOST if maximum is None else maximum)
+
+
+def at_most(name: str, value: int, most: int) -> int:
+    """The same integer, or InputError where it is too large."""
+    if value > most:
+        raise InputError(f"{name} must be at most {most}, got {shown(value)}")
+    return value
+
+
+def seed_of(name: str, value: Any) -> int:
+    """A seed: an integer from 0 to 2⁶³ - 1."""
+    if isinstance(value, (int, np.integer)) and value > LARGEST_SEED:
+        raise InputError(f"{name} must be at most 2**63 - 1, got {shown(int(value))}")
+    return int(value) if is_whole(value) and value >= 0 else integer(name, value, 0)
+
+
+def flag(name: str, value: Any) -> bool:
+    """True or False; 0 and 1, and NumPy's, are the same."""
+    whole = isinstance(value, (bool, np.bool_, int, np.integer))
+    if not whole or value not in (0, 1):
+        raise InputError(f"{name} must be True or False, got {shown(value)}")
+    return bool(value)
+
+
+def flag_or_none(name: str, value: Any) -> bool | None:
+    """True, False, or None, which leaves the choice to the library."""
+    return None if value is None else flag(name, value)
+
+
+def checked_path(name: str, value: Any) -> Path:
+    """A path from text or a `Path`."""
+    if not isinstance(value, (str, os.PathLike)):
+        raise InputError(f"{name} must be text or a Path, got {shown(value)}")
+    try:
+        path = Path(value)
+    except TypeError:  # of bytes
+        raise InputError(f"{name} must be text or a Path, got {shown(value)}") from None
+    if str(value) == "" or "\0" in str(path):
+        raise InputError(f"{name} must be the name of a file or a folder, got {shown(value)}")
+    return path
+
+
+def text_of(name: str, value: Any) -> str:
+    """Text."""
+    if not isinstance(value, str):
+        raise InputError(f"{name} must be text, got {shown(value)}")
+    return value
+
+
+def function_of(name: str, value: Any) -> Callable[..., Any]:
+    """Something to call."""
+    if not callable(value):
+        raise InputError(f"{name} must be a function, got {shown(value)}")
+    return value
+
+
+def called(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a function of the user's returns; where it fails, its own message with ours around it."""
+    try:
+        return function(*arguments)
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(f"{what} has failed: {type(error).__name__}: {error}") from error
+
+
+def memory_bytes() -> float:
+    """Bytes of this machine's memory; infinite where it does not tell."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE")) * float(os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, OSError, ValueError):
+        return float("inf")
+
+
+def check_memory(name: str, value: Any, needed: float, advice: str) -> None:
+    """InputError where an argument asks for more memory than there is, before any of it is taken."""
+    there = memory_bytes()
+    if needed > there:
+        raise InputError(
+            f"{name} = {shown(value)} needs about {needed / 1e9:.3g} GB of memory, and this machine has "
+            f"{there / 1e9:.3g} GB: {advice}"
+        )
 
 
 def index_of(index: tuple[Any, ...], shape: tuple[int, ...]) -> int:

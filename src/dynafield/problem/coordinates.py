@@ -21,14 +21,14 @@ STEEPEST = 1.5
 
 
 class Diagonal(SquaredLoss):
-    """A diagonal network, whatever its coordinates are."""
+    """A diagonal network, in any coordinates."""
 
     alpha: eqx.AbstractVar[Any]
     lam: eqx.AbstractVar[Any]
 
     @property
     def channels(self) -> tuple[int, ...]:
-        """One."""
+        """One channel."""
         return ()
 
     @property
@@ -42,12 +42,12 @@ class Diagonal(SquaredLoss):
         return True
 
     def numbers(self) -> dict[str, Any]:
-        """Those that may be arrays."""
+        """The numbers of the network, which may be arrays, by name."""
         return {"alpha": self.alpha, "lam": self.lam}
 
     @property
     def name(self) -> str:
-        """As it is written."""
+        """The network in a few words."""
         return repr(self)
 
 
@@ -76,7 +76,7 @@ class MirrorPath(MirrorCoordinate):
 
     @property
     def state_shape(self) -> tuple[int, ...]:
-        """ψ."""
+        """The shape of ψ, one number."""
         return ()
 
     def squares(self, theta: Any, t: Any) -> tuple[Any, Any]:
@@ -90,7 +90,7 @@ class MirrorPath(MirrorCoordinate):
         return 0.5 * (u2 - v2)
 
     def p(self, g: Any, theta: Any, t: Any = 0.0) -> Any:
-        """The gradient alone."""
+        """Minus the gradient."""
         return -g
 
     def admissible(self, step: Any, theta: Any) -> Any:
@@ -99,7 +99,7 @@ class MirrorPath(MirrorCoordinate):
 
 
 class Deep(MirrorCoordinate):
-    """Depth L ≥ 3: what both coordinates have in common."""
+    """Depth L ≥ 3: what the two coordinates have in common."""
 
     alpha: eqx.AbstractVar[Any]
     lam: eqx.AbstractVar[Any]
@@ -111,7 +111,7 @@ class Deep(MirrorCoordinate):
 
     @property
     def rate(self) -> Any:
-        """μ, with which they grow."""
+        """μ, the rate at which u^(2-L) and v^(2-L) grow."""
         return 0.5 * self.lam * (self.depth - 2)
 
     def squares(self, theta: Any, t: Any) -> tuple[Any, Any]:
@@ -125,7 +125,7 @@ class Deep(MirrorCoordinate):
         return (u - v) / self.depth
 
     def longest_block(self) -> float:
-        """Beyond, the rule of integration no longer follows what grows or decays."""
+        """The length of time beyond which the integration rule does not resolve growth and decay."""
         growth = float(np.max(np.asarray(self.rate, float)))
         return STEEPEST / growth if growth > 0 else np.inf
 
@@ -147,11 +147,11 @@ class DeepMirrorPath(Deep):
 
     @property
     def state_shape(self) -> tuple[int, ...]:
-        """ψ."""
+        """The shape of ψ, one number."""
         return ()
 
     def scale(self, t: Any) -> Any:
-        """c(t)."""
+        """The scale c(t)."""
         return self.alpha ** (2 - self.depth) * jnp.exp(self.rate * t)
 
     def reciprocals(self, theta: Any, t: Any) -> tuple[Any, Any]:
@@ -159,7 +159,7 @@ class DeepMirrorPath(Deep):
         return self.scale(t) * (1.0 + theta), self.scale(t) * (1.0 - theta)
 
     def p(self, g: Any, theta: Any, t: Any = 0.0) -> Any:
-        """The gradient alone, at a pace that slows down with weight decay."""
+        """The gradient times a factor that decreases with weight decay."""
         return 0.5 * (self.depth - 2) * g / self.scale(t)
 
     def admissible(self, step: Any, theta: Any) -> Any:
@@ -170,7 +170,7 @@ class DeepMirrorPath(Deep):
 class DeepLayers(Deep):
     r"""Depth L ≥ 3 by \(\theta = (u^{2-L}, v^{2-L})\), \(\theta' = \tfrac{L-2}2(\pm g + \lambda\theta)\).
 
-    For times at which ψ would be ±1 in all digits.
+    Used at times at which ψ would be ±1 in double precision.
     """
 
     alpha: Any
@@ -179,7 +179,7 @@ class DeepLayers(Deep):
 
     @property
     def state_shape(self) -> tuple[int, ...]:
-        """Both layers."""
+        """Two numbers, one for each layer."""
         return (2,)
 
     @property

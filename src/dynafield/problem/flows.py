@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from dynafield.errors import InputError
+from dynafield.problem.checks import flag, flag_or_none, shown, text_of
 from dynafield.problem.laws import RowLaw, start_law, z_law
 from dynafield.problem.model import MEASURES, Datum, Model
 
@@ -18,24 +19,43 @@ __all__ = ["MEASURES", "Datum", "Flow", "SavedFlow"]
 
 
 class Flow(Model):
-    r"""A model by functions of the user, and the way it moves [eq:flow_general].
+    r"""A model given by functions of the user [eq:flow_general].
 
-    Functions are those of one row, in jax.numpy; each may take the time as one more argument.
+    \(\theta' = p(g, \theta)\), \(g = \tfrac1\delta X^\top \ell(f)\), \(f = X w(\theta)\). All functions are
+    those of one row, written in jax.numpy; each may take the time as one more argument. Numbers inside the
+    functions are compiled in. A model whose numbers change often is better written as a subclass of `Model`,
+    whose numbers are its fields.
 
-    - `w(theta)`: what a coordinate contributes, a number, or a vector of several channels.
-    - `ell(f, datum)`: what a datum sends back, of the shape of f. Labels are made here, of
-      `datum.f_star`, `datum.xi` and `datum.z`.
-    - `p(g, theta)`: how a coordinate moves, of the shape of theta.
-    - `theta0`: the start: a number, a prior, a list of these, or `FromNormals` of (w_star, normals).
-    - `z`: further randomness of a datum, independent of its inputs: a prior, a list of priors, or
-      `FromNormals` of (normals).
-    - `loss(f, datum)`, `error(f, datum)`: what is reported on the training data and on fresh data;
-      \(|\ell|^2/2\) and \(|\ell|^2\) unless given.
-    - `linear`: whether ℓ is affine in f with the same slope for all data at all times, so that the residuals
-      need no sampling. Found out unless given; False samples them in any case.
+    Parameters
+    ----------
+    w : callable
+        `w(theta)`: what a coordinate contributes, a number, or a vector with one entry for each channel.
+    ell : callable
+        `ell(f, datum)`: what a datum sends back, of the shape of f. Labels are made here, of
+        `datum.f_star`, `datum.xi` and `datum.z`.
+    p : callable
+        `p(g, theta)`: how a coordinate moves, of the shape of theta.
+    theta0 : number, Prior, list of these, or FromNormals
+        Start of a coordinate: the same for all, or random. A list gives a vector with independent entries.
+        `FromNormals` of a function of (w_star, normals) may depend on the target.
+    z : Prior, list of priors, or FromNormals, optional
+        Further randomness of a datum, independent of its inputs. None: there is none.
+    loss : callable, optional
+        `loss(f, datum)`: the loss that is reported; None: \(|\ell|^2/2\).
+    error : callable, optional
+        `error(f, datum)`: the error that is reported; None: \(|\ell|^2\).
+    linear : bool, optional
+        Whether ℓ is affine in f with the same slope for all data at all times, so that residuals need no
+        sampling. None: this is tested. False samples them in any case.
+    differentiable : bool, default False
+        Without effect; kept for old calls.
+    name : str, default "own flow"
+        Name in tables, titles and files.
 
-    Numbers inside the functions are compiled in. A model whose numbers change often is better written as a
-    subclass of `Model`, whose numbers are its fields.
+    Raises
+    ------
+    InputError
+        If a function cannot be traced by JAX, or returns a wrong shape.
     """
 
     functions: "Functions" = eqx.field(static=True)
@@ -54,10 +74,11 @@ class Flow(Model):
             needed = key in ("w", "ell", "p")
             if not (callable(function) or (function is None and not needed)):
                 allowed = "a function of one row" if needed else "None or a function of one row"
-                raise InputError(f"{key} must be {allowed}, got {function!r}")
-        if differentiable:
+                raise InputError(f"{key} must be {allowed}, got {shown(function)}")
+        linear, name = flag_or_none("linear", linear), text_of("name", name)
+        if flag("differentiable", differentiable):
             warnings.warn(
-                "differentiable has no effect any more: no derivative of a label is ever taken",
+                "differentiable has no effect any more: derivatives of labels are never taken",
                 DeprecationWarning,
                 stacklevel=2,
             )
@@ -94,22 +115,22 @@ class Flow(Model):
 
     @property
     def name(self) -> str:
-        """As it was given."""
+        """The name that was given."""
         return self.words
 
     @property
     def linear(self) -> bool | None:
-        """As it was given."""
+        """Whether ℓ is affine in f, as given to `Flow`."""
         return self.affine_in_f
 
     @property
     def start(self) -> RowLaw:
-        """The law of θ at t = 0."""
+        """The distribution of θ at t = 0."""
         return self.start_rows
 
     @property
     def own(self) -> RowLaw:
-        """The law of z."""
+        """The distribution of z."""
         return self.own_rows
 
     @property
@@ -146,7 +167,7 @@ class Flow(Model):
 
 
 class Functions(tuple):
-    """Pairs of names and functions, the same only if each function is the same."""
+    """Functions by name; two of these are equal only if all functions are the same objects."""
 
     def __getitem__(self, name: Any) -> Any:
         return dict(self)[name]
@@ -154,13 +175,13 @@ class Functions(tuple):
 
 @dataclasses.dataclass(frozen=True)
 class SavedFlow:
-    """The name and the numbers of a flow, which is what a file keeps of it."""
+    """The name and the numbers of a flow: all that a file keeps of it."""
 
     name: str
     given: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def numbers(self) -> dict[str, Any]:
-        """Those that may be arrays."""
+        """The numbers of the flow, which may be arrays, by name."""
         return self.given
 
 
@@ -185,7 +206,7 @@ def timed(name: str, function: Any, count: int) -> Any:
 
 
 def traced(name: str, function: Callable, like: str, shape: tuple | None, *arguments: Any) -> tuple[int, ...]:
-    """The shape of what a function returns, or InputError that names it."""
+    """The shape of what a function returns; InputError with its name if it fails."""
     told = ", ".join(str(tuple(a.shape)) for a in jax.tree.leaves(arguments))
     try:
         result = jax.eval_shape(function, *arguments)
@@ -194,7 +215,7 @@ def traced(name: str, function: Callable, like: str, shape: tuple | None, *argum
             f"{name} must be written in jax.numpy, without numpy calls, `if` or float() on its arguments: "
             f"JAX cannot trace it ({str(error).splitlines()[0]})"
         ) from error
-    except (TypeError, ValueError, IndexError, AttributeError, KeyError) as error:
+    except Exception as error:
         raise InputError(
             f"{name} must work on one row, with arguments of shapes {told}: {type(error).__name__}: {error}"
         ) from error

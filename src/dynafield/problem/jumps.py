@@ -1,7 +1,7 @@
-"""Functions that jump have no gradient flow of this kind, and no responses by derivatives: they are found.
+"""Jumps of ℓ or p, for which there is no gradient flow of this kind: how they are found.
 
-Where ℓ jumps upwards in f (hinge loss), flow pins a finite share of the data on the jump; where it jumps
-downwards, flow is not unique. In single steps of training nothing of this matters, and jumps are right.
+Where ℓ jumps upwards in f (hinge loss), flow holds a finite fraction of the data at the jump; where it jumps
+downwards, flow is not unique. Training in single steps has no difficulty with jumps.
 """
 
 from typing import Any
@@ -34,7 +34,7 @@ def check_smooth(model: Model) -> None:
         raise InputError(
             f"{name} must not jump in {argument} under GradientFlow, and does near "
             f"{argument} = {place:.3g}: gradient flow stays on a jump, or is not unique there; "
-            "take a discrete trainer, for which jumps are no difficulty"
+            "take a discrete trainer, such as GradientDescent, which has no difficulty with jumps"
         )
 
 
@@ -61,7 +61,7 @@ def jump_in(model: Model) -> tuple[str, str, float] | None:
 
 
 def measures_that_jump(model: Model) -> list[str]:
-    """Which of loss and error jump in f, as the share of wrong signs does."""
+    """Which of loss and error jump in f, as the fraction of wrong signs does."""
     datum, directions = drawn_data(model, np.random.default_rng(0))
     found = []
     for name, own in (("loss", model.own_loss), ("error", model.own_error)):
@@ -85,15 +85,17 @@ def jump_of_training(trainer: Any, model: Model) -> str | None:
 
 
 def drawn_data(model: Model, rng: np.random.Generator) -> tuple[Datum, np.ndarray]:
-    """What some data know, and the directions of lines through their f."""
+    """Random data, and directions of lines through their f."""
     own = model.own.rows(rng.standard_normal((ROWS, model.own.normals)))
     datum = Datum(rng.standard_normal(ROWS), rng.standard_normal(ROWS), own)
     return datum, rng.standard_normal((ROWS, *model.channels))
 
 
 def jump_of(function: Any, directions: Any, facts: Any) -> float | None:
-    """Where a function jumps along lines through some rows, or None: an interval on which it changes much
-    more than its neighbours is halved until only a jump can be left."""
+    """Where a function jumps along lines through some rows, or None.
+
+    An interval on which it changes much more than on its neighbours is halved until only a jump can be left.
+    """
     line = np.linspace(-8.0, 8.0, ALONG)
     along = jax.jit(jax.vmap(jax.vmap(function, in_axes=(0, None, None)), in_axes=(None, 0, 0)))
     values = np.asarray(along(line, directions, facts))  # row, place, channel

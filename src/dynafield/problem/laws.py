@@ -1,4 +1,4 @@
-"""Laws of a row's start and of its own randomness, all made of standard normals."""
+"""Distributions of a row's start and of its own randomness, all made of standard normals."""
 
 import dataclasses
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from scipy.special import ndtr
 
 from dynafield.errors import InputError
 from dynafield.numerics.normals import normals_of
-from dynafield.problem.checks import integer
+from dynafield.problem.checks import called, integer, real, shown
 from dynafield.problem.priors import Components, Prior
 
 __all__ = ["FromNormals", "RowLaw", "quantile", "start_law", "z_law"]
@@ -19,9 +19,19 @@ __all__ = ["FromNormals", "RowLaw", "quantile", "start_law", "z_law"]
 
 @dataclasses.dataclass(frozen=True)
 class FromNormals:
-    """A law by a function of `count` standard normals, for one row, in jax.numpy.
+    """A distribution given by a function of standard normals, for one row.
 
-    For `theta0` the function takes (w_star, normals), for `z` (normals). It returns a number or a vector.
+    Parameters
+    ----------
+    function : callable
+        Written in jax.numpy; takes (w_star, normals) where it gives `theta0`, (normals) where it gives `z`,
+        with an array `normals` of shape (count,). Returns a number or a vector.
+    count : int, default 1
+        Number of standard normals, 0 to 1000.
+
+    Examples
+    --------
+    >>> start = FromNormals(lambda w_star, e: 0.1 * w_star + e[0])
     """
 
     function: Any
@@ -29,13 +39,13 @@ class FromNormals:
 
     def __post_init__(self):
         if not callable(self.function):
-            raise InputError(f"function must be a function of standard normals, got {self.function!r}")
+            raise InputError(f"function must be a function of standard normals, got {shown(self.function)}")
         integer("count", self.count, 0, 1000)
 
 
 @dataclasses.dataclass(frozen=True)
 class RowLaw:
-    """Shape of a row, standard normals it takes, and the function of many of them."""
+    """A distribution of rows: their shape, how many normals each needs, and a function of many rows."""
 
     shape: tuple[int, ...]
     normals: int
@@ -43,7 +53,7 @@ class RowLaw:
 
 
 def quantile(components: Components, uniform: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-    """A mixture's draw by one uniform number: which component, and where in it."""
+    """Draws from a mixture by one uniform number each, which chooses the component and the place in it."""
     weight, mean, std = components
     edges = np.concatenate([[0.0], np.cumsum(weight)])
     which = np.clip(np.searchsorted(edges, uniform, side="right") - 1, 0, len(weight) - 1)
@@ -51,28 +61,28 @@ def quantile(components: Components, uniform: Float[np.ndarray, " n"]) -> Float[
 
 
 def start_law(theta0: Any) -> RowLaw:
-    """The start of a coordinate, or InputError."""
+    """The distribution of the start of a coordinate, or InputError."""
     if isinstance(theta0, FromNormals):
         return own_function("theta0", theta0, "w_star, normals", 0.0)
     allowed = "a number, a prior, a list of these, or FromNormals(function of (w_star, normals), count)"
     return entries("theta0", theta0, allowed, constants=True)
 
 
-def z_law(z: Any) -> RowLaw:
-    """The own randomness of a datum, or InputError."""
+def z_law(z: Any, name: str = "z") -> RowLaw:
+    """The distribution of the own randomness of a datum, or InputError."""
     if z is None:
         return RowLaw((), 0, lambda normals, *_: np.zeros(len(normals)))
     if isinstance(z, FromNormals):
-        return own_function("z", z, "normals")
+        return own_function(name, z, "normals")
     allowed = (
-        "a law: None, a prior, a list of priors, or FromNormals(function of normals, count). "
+        "a distribution: None, a prior, a list of priors, or FromNormals(function of normals, count). "
         "What depends on the inputs, like labels, must be made in ell, of datum.f_star and datum.xi"
     )
-    return entries("z", z, allowed, constants=False)
+    return entries(name, z, allowed, constants=False)
 
 
 def own_function(name: str, law: FromNormals, arguments: str, *first: float) -> RowLaw:
-    """The law of a user's function."""
+    """The distribution given by a function of the user."""
     normals = jax.ShapeDtypeStruct((law.count,), float)
     try:
         shape = tuple(jax.eval_shape(law.function, *first, normals).shape)
@@ -86,7 +96,7 @@ def own_function(name: str, law: FromNormals, arguments: str, *first: float) -> 
 
     def rows(normals: np.ndarray, *others: np.ndarray) -> np.ndarray:
         given = (*others[: len(first)], np.asarray(normals))
-        return np.asarray(jax.vmap(law.function)(*given), float)
+        return np.asarray(called(f"the function of {name}", jax.vmap(law.function), *given), float)
 
     return RowLaw(shape, law.count, rows)
 
@@ -99,11 +109,10 @@ def entries(name: str, given: Any, allowed: str, constants: bool) -> RowLaw:
     kinds = (Prior, int, float, np.floating, np.integer) if constants else (Prior,)
     wrong = not listed or any(isinstance(one, bool) for one in listed)
     if wrong or not all(isinstance(one, kinds) for one in listed):
-        raise InputError(f"{name} must be {allowed}, got {given!r}")
+        raise InputError(f"{name} must be {allowed}, got {shown(given)}")
     random = [k for k, one in enumerate(listed) if isinstance(one, Prior)]
-    fixed = np.array([0.0 if isinstance(one, Prior) else float(one) for one in listed])
-    if not np.all(np.isfinite(fixed)):
-        raise InputError(f"{name} must be finite, got {given!r}")
+    numbers = [0.0 if isinstance(one, Prior) else real(name, one, np.isfinite, "finite") for one in listed]
+    fixed = np.array(numbers, float)
 
     def rows(normals: np.ndarray, *_: np.ndarray) -> np.ndarray:
         drawn = np.tile(fixed, (len(normals), 1))

@@ -40,7 +40,7 @@ def log_cosh(x: Any) -> Any:
 
 
 class MirrorMap(eqx.Module):
-    """The curve (w, Φ, κ) of a diagonal network of given scale and depth, by s."""
+    """The curve (w, Φ, κ) of a diagonal network of given scale and depth, as a function of s."""
 
     alpha: Float[ArrayLike, "*b"]
     depth: int = eqx.field(static=True)

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float
 
 from dynafield.errors import InputError
-from dynafield.problem.checks import integer
+from dynafield.problem.checks import seed_of
 from dynafield.problem.laws import RowLaw, z_law
 from dynafield.problem.task import Task
 
@@ -29,7 +29,17 @@ TRIED = 64
 
 
 class Datum(NamedTuple):
-    r"""What a datum knows besides its own f: \(f^* = x\cdot w^*\), label noise ξ, and z."""
+    r"""What a datum knows besides its own f.
+
+    Parameters
+    ----------
+    f_star : number or array (n,)
+        Output of the teacher, \(f^* = x\cdot w^*\).
+    xi : number or array (n,)
+        Label noise, of standard deviation σ.
+    z : number, vector or array (n, …)
+        Own randomness of the datum, as the model's `z` says; 0 where there is none.
+    """
 
     f_star: Any
     xi: Any
@@ -37,10 +47,11 @@ class Datum(NamedTuple):
 
 
 class Model(eqx.Module):
-    """What is trained: functions of one row, numbers that are leaves, and what makes it special.
+    """What is trained: three functions of one row, and the numbers in them [eq:flow_general].
 
     The numbers of a model (α, λ, …) may be arrays: they broadcast with those of the task, and every entry
-    is a problem of its own. They are leaves of a pytree, so that new numbers use compiled code again.
+    is a problem of its own. They are leaves of a pytree, so that compiled code is used again for new numbers.
+    A subclass has `state_shape`, `channels`, `name`, `w`, `ell` and `p`; everything else has a default.
     """
 
     @property
@@ -60,25 +71,68 @@ class Model(eqx.Module):
 
     @property
     def start(self) -> RowLaw:
-        """The law of θ at t = 0; zero unless it is another."""
+        """The distribution of θ at t = 0; by default θ = 0."""
         return zeros(self.state_shape)
 
     @property
     def own(self) -> RowLaw:
-        """The law of z, the own randomness of a datum; none unless there is some."""
+        """The distribution of z, the own randomness of a datum; by default there is none."""
         return zeros(())
 
     @abc.abstractmethod
     def w(self, theta: Any, t: Any = 0.0) -> Any:
-        """What a coordinate contributes to f."""
+        """What a coordinate contributes to f.
+
+        Parameters
+        ----------
+        theta : array of shape `state_shape`
+            State of one coordinate.
+        t : number, default 0
+            Training time.
+
+        Returns
+        -------
+        array of shape `channels`
+            w.
+        """
 
     @abc.abstractmethod
     def ell(self, f: Any, datum: Datum, t: Any = 0.0) -> Any:
-        """What a datum sends back, of the shape of f."""
+        """What a datum sends back, such as the derivative of its loss in f.
+
+        Parameters
+        ----------
+        f : array of shape `channels`
+            Output of the model on the datum.
+        datum : Datum
+            What the datum knows: f*, ξ and z.
+        t : number, default 0
+            Training time.
+
+        Returns
+        -------
+        array of shape `channels`
+            ℓ.
+        """
 
     @abc.abstractmethod
     def p(self, g: Any, theta: Any, t: Any = 0.0) -> Any:
-        """How a coordinate moves, of the shape of θ."""
+        r"""How a coordinate moves: dθ/dt.
+
+        Parameters
+        ----------
+        g : array of shape `channels`
+            Gradient that the coordinate feels, \(\tfrac1\delta X^\top\ell\).
+        theta : array of shape `state_shape`
+            Its state.
+        t : number, default 0
+            Training time.
+
+        Returns
+        -------
+        array of shape `state_shape`
+            Velocity.
+        """
 
     @property
     def own_loss(self) -> bool:
@@ -92,39 +146,84 @@ class Model(eqx.Module):
 
     @property
     def odd(self) -> bool:
-        """Whether all functions only change sign with θ, g and w*: half of the sample will do."""
+        """Whether w and p change sign together with θ, g and w*: then half of the sample is enough."""
         return False
 
     @property
     def rotates(self) -> bool:
-        """Whether coordinates may be turned: w and p are linear in θ and g, and the same for all."""
+        """Whether coordinates may be rotated: w and p are linear in θ and g, and the same for all."""
         return False
 
     @property
     def multiplicative(self) -> bool:
-        """Whether weights grow by factors: they may stay small for long before they are seen in outputs."""
+        """Whether weights grow by factors: they may stay small for long before outputs show them."""
         return False
 
     @property
     def smooth(self) -> bool:
-        """Whether ℓ and p are known to have no jumps; else these are looked for before a flow is solved."""
+        """Whether ℓ and p are known to have no jumps; otherwise they are searched for."""
         return False
 
     @property
     def linear(self) -> bool | None:
-        """Whether ℓ is affine in f; None: it is found out."""
+        """Whether ℓ is affine in f; None if that is to be tested."""
         return None
 
     def loss(self, f: Any, datum: Datum, t: Any = 0.0) -> Any:
-        """The loss of a datum."""
+        r"""The loss of a datum.
+
+        Parameters
+        ----------
+        f : array of shape `channels`
+            Output of the model on the datum.
+        datum : Datum
+            What the datum knows: f*, ξ and z.
+        t : number, default 0
+            Training time.
+
+        Returns
+        -------
+        number
+            \(|\ell|^2/2\) unless the model has a loss of its own.
+        """
         return 0.5 * jnp.sum(self.ell(f, datum, t) ** 2)
 
     def error(self, f: Any, datum: Datum, t: Any = 0.0) -> Any:
-        """The error of a datum."""
+        r"""The error of a datum.
+
+        Parameters
+        ----------
+        f : array of shape `channels`
+            Output of the model on the datum.
+        datum : Datum
+            What the datum knows: f*, ξ and z.
+        t : number, default 0
+            Training time.
+
+        Returns
+        -------
+        number
+            \(|\ell|^2\) unless the model has an error of its own.
+        """
         return jnp.sum(self.ell(f, datum, t) ** 2)
 
     def measures(self, f: Any, datum: Datum, t: Any = 0.0) -> Any:
-        """Loss and error of a datum."""
+        """Loss and error of a datum together.
+
+        Parameters
+        ----------
+        f : array of shape `channels`
+            Output of the model on the datum.
+        datum : Datum
+            What the datum knows: f*, ξ and z.
+        t : number, default 0
+            Training time.
+
+        Returns
+        -------
+        array (2,)
+            Loss and error.
+        """
         both = self.loss(f, datum, t), self.error(f, datum, t)
         return jnp.stack([jnp.asarray(one, float) for one in both])
 
@@ -133,37 +232,98 @@ class Model(eqx.Module):
         return {}
 
     def penalty(self, theta: Any, t: Any = 0.0) -> Any:
-        """What a coordinate adds to the loss."""
+        """What a coordinate adds to the loss, such as weight decay.
+
+        Parameters
+        ----------
+        theta : array of shape `state_shape`
+            State of one coordinate.
+        t : number, default 0
+            Training time.
+
+        Returns
+        -------
+        number
+            The penalty; 0 by default.
+        """
         return jnp.zeros(())
 
     def check_labels(self, y: Float[np.ndarray, " n"]) -> None:
-        """InputError for labels of own data that the model cannot be trained on."""
+        """Check labels of the user's own data before training on them.
+
+        Parameters
+        ----------
+        y : array (n,)
+            Labels.
+
+        Raises
+        ------
+        InputError
+            If the model cannot be trained on them.
+        """
 
     def in_flow(self, t_max: float) -> "Model":
-        """The same model in coordinates that suit gradient flow up to t_max, such as a mirror coordinate."""
+        """The same model in coordinates that suit gradient flow, such as a mirror coordinate.
+
+        Parameters
+        ----------
+        t_max : float
+            Last time of training.
+
+        Returns
+        -------
+        Model
+            An equivalent model; by default the model itself.
+        """
         return self
 
     def admissible(self, step: Any, theta: Any) -> Any:
-        """A Newton step of θ, shortened where it would go too far."""
+        """A Newton step of θ, shortened where it would go too far.
+
+        Parameters
+        ----------
+        step : array of shape `state_shape`
+            Proposed change of θ.
+        theta : array of shape `state_shape`
+            θ before the step.
+
+        Returns
+        -------
+        array of shape `state_shape`
+            The step to take; by default the proposed one.
+        """
         return step
 
     def longest_block(self) -> float:
-        """Gradient flow is cut into blocks of time that are no longer than this."""
+        """The longest block of time into which gradient flow may be cut."""
         return np.inf
 
     @property
     def states(self) -> int:
-        """k, numbers per coordinate."""
+        """k, the number of entries of θ."""
         return int(np.prod(self.state_shape, dtype=int))
 
     @property
     def outputs(self) -> int:
-        """c, channels."""
+        """c, the number of channels."""
         return int(np.prod(self.channels, dtype=int))
 
     def try_out(self, task: Task, seed: int = 0) -> None:
-        """InputError that names the function which is not finite on rows drawn at t = 0."""
-        rng = np.random.default_rng(integer("seed", seed, 0))
+        """Evaluate all functions on random rows at t = 0.
+
+        Parameters
+        ----------
+        task : Task
+            Gives the distributions of w*, f* and ξ.
+        seed : int, default 0
+            Seed of the random rows.
+
+        Raises
+        ------
+        InputError
+            If a function returns a value that is not finite; the message names it.
+        """
+        rng = np.random.default_rng(seed_of("seed", seed))
         sigma, rho = float(np.max(task.sigma)), float(np.sqrt(task.signal))
         w_star = task.prior.sample(TRIED, 1)
         theta = self.start.rows(rng.standard_normal((TRIED, self.start.normals)), w_star)
@@ -183,7 +343,19 @@ class Model(eqx.Module):
             finite(name, values)
 
     def affine(self, seed: int = 0) -> Float[np.ndarray, "c c"] | None:
-        """The slope of ℓ in f if it is the same for all data at all times, and ℓ does not know the time."""
+        """The slope of ℓ in f, if it is the same for all data at all times and ℓ does not depend on the
+        time.
+
+        Parameters
+        ----------
+        seed : int, default 0
+            Seed of the random data on which this is tested.
+
+        Returns
+        -------
+        array (c, c) or None
+            The slope; None if ℓ is not of this form.
+        """
         if self.linear is False:
             return None
         rng = np.random.default_rng(seed)
@@ -213,12 +385,12 @@ class SquaredLoss(Model):
 
     @property
     def smooth(self) -> bool:
-        """No jumps."""
+        """ℓ and p have no jumps."""
         return True
 
     @property
     def own(self) -> RowLaw:
-        """None."""
+        """There is no z."""
         return z_law(None)
 
     def ell(self, f: Any, datum: Datum, t: Any = 0.0) -> Any:
@@ -236,7 +408,7 @@ def zeros(shape: tuple[int, ...]) -> RowLaw:
 
 
 def bare(model: Model) -> Model:
-    """The model without its laws of rows, numbers as arrays: what compiled code is given."""
+    """The model without its distributions of rows, with numbers as arrays: what compiled code is given."""
     laws = [name for name in ("theta0", "z", "start_rows", "own_rows") if hasattr(model, name)]
     if laws:
         model = eqx.tree_at(

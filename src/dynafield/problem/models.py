@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dynafield.errors import InputError
-from dynafield.problem.checks import one_real, real
+from dynafield.problem.checks import flag_or_none, one_real, real, shown
 from dynafield.problem.laws import FromNormals, RowLaw, start_law, z_law
 from dynafield.problem.model import Datum, Model, SquaredLoss
 from dynafield.problem.networks import Network
@@ -17,7 +17,7 @@ __all__ = ["diagonal_flow", "huber_flow", "logistic_flow", "phase_retrieval_flow
 
 
 def written(value: Any) -> str:
-    """A number, or the ends of an array of them."""
+    """A number as text, or the first and last entry of an array."""
     values = np.asarray(value, float)
     return f"{values:g}" if values.ndim == 0 else f"{np.min(values):g} … {np.max(values):g}"
 
@@ -36,45 +36,45 @@ class Regression(Model):
         self.theta0, self.z = theta0, z
         shape = start_law(theta0).shape
         if shape:
-            raise InputError(f"theta0 must be a number or the law of one, got shape {shape}")
+            raise InputError(f"theta0 must be a number or the distribution of one, got shape {shape}")
 
     def numbers(self) -> dict[str, Any]:
-        """Those that may be arrays."""
+        """λ and the other numbers of the model, which may be arrays, by name."""
         return {name: getattr(self, name) for name in self.names}
 
     @property
     def state_shape(self) -> tuple[int, ...]:
-        """A number."""
+        """θ is one number."""
         return ()
 
     @property
     def channels(self) -> tuple[int, ...]:
-        """One."""
+        """There is one channel."""
         return ()
 
     @property
     def rotates(self) -> bool:
-        """Yes."""
+        """All coordinates move alike."""
         return True
 
     @property
     def smooth(self) -> bool:
-        """No jumps."""
+        """ℓ and p have no jumps."""
         return True
 
     @property
     def start(self) -> RowLaw:
-        """The law of θ at t = 0."""
+        """The distribution of θ at t = 0."""
         return start_law(self.theta0)
 
     @property
     def own(self) -> RowLaw:
-        """The law of z."""
+        """The distribution of z."""
         return z_law(self.z)
 
     @property
     def name(self) -> str:
-        """What it is, with its weight decay."""
+        """The model in words, with its weight decay."""
         return f"{self.words}, λ={written(self.lam)}"
 
     def w(self, theta: Any, t: Any = 0.0) -> Any:
@@ -82,7 +82,7 @@ class Regression(Model):
         return theta
 
     def p(self, g: Any, theta: Any, t: Any = 0.0) -> Any:
-        """Against the gradient."""
+        """Minus the gradient, with weight decay."""
         return -(g + self.lam * theta)
 
 
@@ -93,7 +93,7 @@ class Ridge(Regression, SquaredLoss):
 
     @property
     def odd(self) -> bool:
-        """Yes."""
+        """All functions are odd."""
         return True
 
 
@@ -103,7 +103,7 @@ class Logistic(Regression):
     words = "logistic regression"
 
     def check_labels(self, y: Any) -> None:
-        """They are ±1."""
+        """InputError unless all labels are -1 or 1."""
         if not np.all(np.abs(y) == 1):
             wrong = np.asarray(y)[np.abs(y) != 1][0]
             raise InputError(f"y must be -1 or 1 for the logistic loss, got {wrong:g}")
@@ -131,11 +131,13 @@ class Huber(Regression):
 
     def __init__(self, bend: Any, lam: Any, outliers: Any, theta0: Any):
         super().__init__(lam, theta0, outliers)
+        if z_law(outliers, "outliers").shape:
+            raise InputError("outliers must be the law of one number, such as a prior, got several")
         self.bend = real("bend", bend, lambda x: x > 0, "finite and > 0")
 
     @property
     def name(self) -> str:
-        """What it is, with its numbers."""
+        """The model in words, with its numbers."""
         return f"{self.words}, bend {written(self.bend)}, λ={written(self.lam)}"
 
     def gap(self, f: Any, datum: Datum) -> Any:
@@ -147,7 +149,7 @@ class Huber(Regression):
         return jnp.clip(self.gap(f, datum), -self.bend, self.bend)
 
     def loss(self, f: Any, datum: Datum, t: Any = 0.0) -> Any:
-        """Huber's."""
+        """Huber's loss of the gap."""
         size = jnp.abs(self.gap(f, datum))
         return jnp.where(size <= self.bend, 0.5 * size**2, self.bend * (size - 0.5 * self.bend))
 
@@ -171,12 +173,12 @@ class PhaseRetrieval(Regression):
 
     @property
     def name(self) -> str:
-        """What it is, with its start."""
+        """The model in words, with its start."""
         return f"{self.words} from overlap {written(self.overlap)}"
 
     @property
     def start(self) -> RowLaw:
-        """Of the teacher's size, with a given cosine to it."""
+        """Entries of the teacher's size, with a given cosine to it."""
         overlap, other = self.overlap, self.size * (1.0 - self.overlap**2) ** 0.5
         return start_law(FromNormals(lambda w_star, e: overlap * w_star + other * e[0]))
 
@@ -200,30 +202,30 @@ class NetworkMotion(Model):
 
     @property
     def state_shape(self) -> tuple[int, ...]:
-        """The network's."""
+        """That of the network."""
         return self.net.state_shape
 
     @property
     def channels(self) -> tuple[int, ...]:
-        """One."""
+        """There is one channel."""
         return ()
 
     @property
     def multiplicative(self) -> bool:
-        """The network's."""
+        """That of the network."""
         return self.net.multiplicative
 
     @property
     def start(self) -> RowLaw:
-        """The network's."""
+        """That of the network."""
         return self.net.start
 
     def w(self, theta: Any, t: Any = 0.0) -> Any:
-        """The network's."""
+        """That of the network."""
         return self.net.w(theta, t)
 
     def p(self, g: Any, theta: Any, t: Any = 0.0) -> Any:
-        """The network's."""
+        """That of the network."""
         return self.net.p(g, theta, t)
 
 
@@ -235,25 +237,27 @@ class NetworkFlow(NetworkMotion, SquaredLoss):
 
     @property
     def linear(self) -> bool | None:
-        """As it was given."""
+        """Whether ℓ is affine in f, as it was given."""
         return self.affine_in_f
 
     @property
     def name(self) -> str:
-        """The network's."""
+        """That of the network."""
         return repr(self.net)
 
 
 class OtherLoss(NetworkMotion):
-    """A diagonal network that is trained on the loss of another model: it moves as one, and is judged as the
-    other."""
+    """A diagonal network that is trained on the loss of another model.
+
+    It moves as a network, and its loss and error are those of the other model.
+    """
 
     net: Any
     judge: Model
 
     @property
     def name(self) -> str:
-        """Both."""
+        """The names of the network and of the loss."""
         depth = getattr(self.net, "depth", 2)
         bound = f" M={written(self.net.M)}" if hasattr(self.net, "M") else ""
         numbers = f"α={written(self.net.alpha)} λ={written(self.net.lam)} depth {depth}{bound}"
@@ -261,16 +265,16 @@ class OtherLoss(NetworkMotion):
 
     @property
     def smooth(self) -> bool:
-        """That of the loss."""
+        """That of the model that gives the loss."""
         return self.judge.smooth
 
     @property
     def own(self) -> RowLaw:
-        """That of the loss."""
+        """That of the model that gives the loss."""
         return self.judge.own
 
     def check_labels(self, y: Any) -> None:
-        """Those of the loss."""
+        """The check of the model that gives the loss."""
         self.judge.check_labels(y)
 
     def in_flow(self, t_max: float) -> Model:
@@ -278,37 +282,37 @@ class OtherLoss(NetworkMotion):
         return OtherLoss(self.net.in_flow(t_max), self.judge)
 
     def admissible(self, step: Any, theta: Any) -> Any:
-        """The network's."""
+        """That of the network."""
         return self.net.admissible(step, theta)
 
     def longest_block(self) -> float:
-        """The network's."""
+        """That of the network."""
         return self.net.longest_block()
 
     def penalty(self, theta: Any, t: Any = 0.0) -> Any:
-        """The network's."""
+        """That of the network."""
         return self.net.penalty(theta, t)
 
     def ell(self, f: Any, datum: Datum, t: Any = 0.0) -> Any:
-        """That of the loss."""
+        """That of the model that gives the loss."""
         return self.judge.ell(f, datum, t)
 
     def loss(self, f: Any, datum: Datum, t: Any = 0.0) -> Any:
-        """That of the loss."""
+        """That of the model that gives the loss."""
         return self.judge.loss(f, datum, t)
 
     def error(self, f: Any, datum: Datum, t: Any = 0.0) -> Any:
-        """That of the loss."""
+        """That of the model that gives the loss."""
         return self.judge.error(f, datum, t)
 
     @property
     def own_loss(self) -> bool:
-        """Whether the other model has one."""
+        """Whether the model that gives the loss has a loss of its own."""
         return self.judge.own_loss
 
     @property
     def own_error(self) -> bool:
-        """Whether the other model has one."""
+        """Whether the model that gives the loss has an error of its own."""
         return self.judge.own_error
 
 
@@ -318,48 +322,120 @@ def label(datum: Datum) -> Any:
 
 
 def ridge_flow(lam: Any = 0.0, theta0: Any = 0.0) -> Model:
-    r"""Linear regression with weight decay: θ is the weight, \(\ell = f - y\) [eq:ridge_flow]."""
+    r"""Linear regression with weight decay: θ is the weight, \(\ell = f - y\) [eq:ridge_flow].
+
+    Parameters
+    ----------
+    lam : number or array over parameter axes, default 0
+        Weight decay λ ≥ 0.
+    theta0 : number, Prior or FromNormals, default 0
+        Start of the weights, in the units of w*.
+
+    Returns
+    -------
+    Model
+        For `solve`, `simulate`, `compare`, `learning_path` and the others.
+    """
     return Ridge(lam, theta0, None)
 
 
 def logistic_flow(lam: Any = 0.0, theta0: Any = 0.0) -> Model:
     r"""Logistic regression with labels \(y = \mathrm{sign}(f^* + \xi)\): \(\ell = -y/(1 + e^{yf})\).
 
-    The error is the share of wrong signs of f.
+    The error is the fraction of data with a wrong sign of f.
+
+    Parameters
+    ----------
+    lam : number or array over parameter axes, default 0
+        Weight decay λ ≥ 0.
+    theta0 : number, Prior or FromNormals, default 0
+        Start of the weights.
+
+    Returns
+    -------
+    Model
+        For `solve`, `simulate`, `compare`, `learning_path` and the others.
     """
     return Logistic(lam, theta0, None)
 
 
 def huber_flow(bend: Any = 1.0, lam: Any = 0.0, outliers: Any = None, theta0: Any = 0.0) -> Model:
-    r"""Robust regression by Huber's loss, whose slope stops growing at `bend`; `outliers` is a law of noise
-    beside ξ. The error is the square of f - y without outliers."""
+    """Robust regression by Huber's loss, whose slope stops growing at `bend`.
+
+    The error is the square of f - y without outliers.
+
+    Parameters
+    ----------
+    bend : number or array over parameter axes, default 1
+        Size of a residual > 0 beyond which the loss is linear, in the units of y.
+    lam : number or array over parameter axes, default 0
+        Weight decay λ ≥ 0.
+    outliers : Prior or FromNormals, optional
+        Distribution of noise that is added to the labels besides ξ. None: there is none.
+    theta0 : number, Prior or FromNormals, default 0
+        Start of the weights.
+
+    Returns
+    -------
+    Model
+        For `solve`, `simulate`, `compare`, `learning_path` and the others.
+    """
     return Huber(bend, lam, outliers, theta0)
 
 
 def phase_retrieval_flow(overlap: Any = 0.5, size: Any = 1.0) -> Model:
     r"""Phase retrieval, labels \(y = f^{*2} + \xi\), loss \((f^2 - y)^2/4\), by gradient flow.
 
-    The start has cosine `overlap` with a teacher of size `size` (the root of E[w*²]) and the same size.
-    The error is \((|f| - |f^*|)^2\).
+    The weights start with the size of the teacher. The error is \((|f| - |f^*|)^2\).
+
+    Parameters
+    ----------
+    overlap : number or array over parameter axes, default 0.5
+        Cosine between the start and the teacher, from -1 to 1.
+    size : number or array over parameter axes, default 1
+        Size of the teacher, the root of E[w*²], > 0.
+
+    Returns
+    -------
+    Model
+        For `solve`, `simulate`, `compare` and the others.
     """
     return PhaseRetrieval(overlap, size)
 
 
 def diagonal_flow(net: Any, linear: bool | None = None, loss: Any = None) -> Model:
-    r"""A diagonal network, truncated or not, as a flow of θ = (u, v) [eq:gf_truncated_dln].
+    """A diagonal network, truncated or not, as a flow of θ = (u, v) [eq:gf_truncated_dln].
 
-    `linear=False` samples the residuals too, as in the heuristic form of the theory [eq:dmft_dln_heuristic].
-    With another model as `loss`, such as `logistic_flow()` or `huber_flow()`, the network is trained on the
-    loss of that one.
+    Parameters
+    ----------
+    net : Network
+        A network with one α and one λ.
+    linear : bool, optional
+        False samples the residuals too, as in the heuristic form of the theory [eq:dmft_dln_heuristic].
+        None or True: residuals of the squared loss need no sampling.
+    loss : Model, optional
+        A model with one channel, such as `logistic_flow()` or `huber_flow()`, on whose loss the network is
+        trained. None: the squared loss.
+
+    Returns
+    -------
+    Model
+        For `solve`, `simulate`, `compare`, `learning_path` and the others.
+
+    Raises
+    ------
+    InputError
+        If `net` is no network with one α and λ, or `loss` has weight decay or a start of its own.
     """
     if not isinstance(net, Network):
         raise InputError(f"net must be a diagonal network, truncated or not, got {type(net).__name__}")
     for name in ("alpha", "lam"):
         one_real(name, getattr(net, name), lambda x: x >= 0, "one number for a flow")
+    linear = flag_or_none("linear", linear)
     if loss is None:
         return NetworkFlow(net, linear)
     if not isinstance(loss, Model) or loss.channels != ():
-        raise InputError(f"loss must be a model with one channel, such as logistic_flow(), got {loss!r}")
+        raise InputError(f"loss must be a model with one channel, such as logistic_flow(), got {shown(loss)}")
     if np.any(loss.numbers().get("lam", 0.0)) or np.any(getattr(loss, "theta0", 0.0)):
         raise InputError("loss must be without weight decay and start of its own: those are the network's")
     return OtherLoss(net, loss)

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
 from dynafield.errors import InputError
-from dynafield.problem.checks import concrete, integer, one_real, real
+from dynafield.problem.checks import LARGEST, at_most, concrete, in_range, integer, one_real, real
 from dynafield.problem.coordinates import DeepLayers, DeepMirrorPath, Diagonal, MirrorPath
 from dynafield.problem.laws import RowLaw
 from dynafield.problem.mirror import MirrorMap, log_cosh
@@ -21,12 +21,17 @@ __all__ = ["DiagonalNetwork", "Network", "TruncatedDiagonalNetwork", "layer", "t
 
 FARTHEST = 1e8
 """Largest u^(2-L) + v^(2-L) whose parts are known by their difference alone, to eight digits or more."""
+DEEPEST = 1_000_000
+"""Most layers."""
 LOG_RANGE = 300 * np.log(10)
 """α^(2L-2) is kept within 1e±300."""
 
 
 class Network(Diagonal):
-    r"""\(w = (\eta(u^L) - \eta(v^L))/L\) entry by entry, trained on squared residuals; θ = (u, v)."""
+    r"""A network \(w = (\eta(u^L) - \eta(v^L))/L\), entry by entry, trained on squared residuals; θ = (u, v).
+
+    A network of your own has the fields `alpha`, `lam` and `depth` and the property `truncation`.
+    """
 
     alpha: eqx.AbstractVar[Any]
     lam: eqx.AbstractVar[Any]
@@ -55,7 +60,7 @@ class Network(Diagonal):
         ) / self.depth
 
     def p(self, g: Any, theta: Any, t: Any = 0.0) -> Any:
-        """Against the gradient, with weight decay [eq:gf_truncated_dln]."""
+        """Velocity of (u, v): minus the gradient, with weight decay [eq:gf_truncated_dln]."""
         u, v = theta
         return -0.5 * jnp.stack(
             [
@@ -72,8 +77,8 @@ class Network(Diagonal):
 def checked(alpha: Any, lam: Any, depth: Any) -> tuple[Any, Any, int]:
     """Initial scale, weight decay and depth, or InputError."""
     alpha = real("alpha", alpha, lambda x: x > 0, "finite and > 0")
-    lam = real("lam", lam, lambda x: x >= 0, "finite and ≥ 0")
-    depth = integer("depth", depth, 2)
+    lam = in_range("lam", real("lam", lam, lambda x: x >= 0, "finite and ≥ 0"), 1 / LARGEST)
+    depth = at_most("depth", integer("depth", depth, 2), DEEPEST)
     scale = concrete(alpha)
     if scale is not None:
         power = np.max(np.abs((2 * depth - 2) * np.log(scale)))
@@ -87,11 +92,29 @@ def checked(alpha: Any, lam: Any, depth: Any) -> tuple[Any, Any, int]:
 
 
 class DiagonalNetwork(Network):
-    r"""\(w = (u^L - v^L)/L\), \(u(0) = v(0) = \alpha\), weight decay λ [eq:dln, eq:loss].
+    r"""The network \(w = (u^L - v^L)/L\), \(u(0) = v(0) = \alpha\), weight decay λ [eq:dln, eq:loss].
 
     Training moves it along its mirror map, \(w(t) = e^{-\lambda L t/2}\, h(\Phi(t))\)
-    with \(\Phi' = -e^{-\lambda(L-2)t/2} g\) [eq:mirror]. `alpha` and `lam` may be arrays
-    and JAX values; `depth` is one integer.
+    with \(\Phi' = -e^{-\lambda(L-2)t/2} g\) [eq:mirror].
+
+    Parameters
+    ----------
+    alpha : number or array over parameter axes
+        Initial scale α > 0 of all layers. Arrays broadcast with the numbers of the task; JAX values can be
+        differentiated.
+    lam : number or array over parameter axes, default 0
+        Weight decay λ ≥ 0 [eq:loss].
+    depth : int, default 2
+        Number of layers L ≥ 2.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range, or α^(2L-2) is beyond 1e±300.
+
+    Examples
+    --------
+    >>> net = DiagonalNetwork(alpha=0.1, lam=0.01)
     """
 
     alpha: Any
@@ -103,11 +126,14 @@ class DiagonalNetwork(Network):
 
     @property
     def truncation(self) -> Callable[[Any], tuple[Any, Any, Any]]:
-        """None: the identity."""
+        """The identity: nothing is truncated."""
         return untruncated
 
     def in_flow(self, t_max: float) -> Model:
-        """The mirror coordinate, which moves at the pace of the gradient alone, as long as it has digits."""
+        """The same network in its mirror coordinate, as long as that keeps enough digits.
+
+        The mirror coordinate moves with the gradient alone.
+        """
         if self.depth == 2:
             return MirrorPath(self.alpha, self.lam)
         alpha, lam = (np.asarray(x, float) for x in (self.alpha, self.lam))
@@ -117,11 +143,24 @@ class DiagonalNetwork(Network):
 
     @property
     def curve(self) -> MirrorMap:
-        """The mirror map by its coordinate s, in which no digits are lost."""
+        """The mirror map as a curve of its coordinate s, in which no digits are lost."""
         return MirrorMap(self.alpha, self.depth)
 
     def mirror(self, dual: Float[ArrayLike, "..."], t: Any = 0.0) -> Float[Array, "..."]:
-        r"""\(w = e^{-\lambda L t/2}\, h(\Phi)\); NaN outside the interval of Φ (depth ≥ 3)."""
+        r"""The weight \(w = e^{-\lambda L t/2}\, h(\Phi)\).
+
+        Parameters
+        ----------
+        dual : array
+            Φ, of any shape that broadcasts with α and λ.
+        t : number or array, default 0
+            Training time.
+
+        Returns
+        -------
+        array
+            w; NaN where Φ lies outside its interval (depth ≥ 3).
+        """
         s, decay = self.curve.coordinate_of_dual(jnp.asarray(dual, float)), self.decay(t)
         if self.depth == 2:  # each exponential with its decay: neither part alone is in range
             alpha2 = jnp.asarray(self.alpha, float) ** 2
@@ -130,31 +169,92 @@ class DiagonalNetwork(Network):
         return self.curve.weight(s) * jnp.exp(decay)
 
     def mirror_slope(self, dual: Float[ArrayLike, "..."], t: Any = 0.0) -> Float[Array, "..."]:
-        r"""\(\partial w / \partial \Phi = e^{-\lambda L t/2}\, h'(\Phi)\)."""
+        r"""The slope \(\partial w / \partial \Phi = e^{-\lambda L t/2}\, h'(\Phi)\).
+
+        Parameters
+        ----------
+        dual : array
+            Φ, of any shape that broadcasts with α and λ.
+        t : number or array, default 0
+            Training time.
+
+        Returns
+        -------
+        array
+            Slopes.
+        """
         s = self.curve.coordinate_of_dual(jnp.asarray(dual, float))
         ratio = log_cosh(s) if self.depth == 2 else self.curve.log_slope_ratio(s)
         return self.curve.slope_at_zero * jnp.exp(ratio + self.decay(t))
 
     def mirror_inverse(self, weight: Float[ArrayLike, "..."], t: Any = 0.0) -> Float[Array, "..."]:
-        r"""Φ of w. At depth ≥ 3 large weights crowd at the end of its interval: two of them may
-        share a Φ in double precision. Work with w, or with `curve`, where that matters."""
+        """Φ as a function of the weight.
+
+        At depth ≥ 3 large weights lie close to the limit of the interval of Φ: two of them may have the same
+        Φ in double precision. Work with w, or with `curve`, where that matters.
+
+        Parameters
+        ----------
+        weight : array
+            w, of any shape that broadcasts with α and λ.
+        t : number or array, default 0
+            Training time.
+
+        Returns
+        -------
+        array
+            Φ.
+        """
         grown = jnp.asarray(weight, float) * jnp.exp(-self.decay(t))
         return self.curve.dual(self.curve.coordinate_of_weight(grown))
 
     def slope_of_weight(self, weight: Float[ArrayLike, "..."]) -> Float[Array, "..."]:
-        r"""κ as a function of w at t = 0, \(\sqrt{w^2+\alpha^4}\) at depth 2, right for all w."""
+        r"""κ as a function of w at t = 0, \(\sqrt{w^2+\alpha^4}\) at depth 2; no digits are lost at any w.
+
+        Parameters
+        ----------
+        weight : array
+            w, of any shape that broadcasts with α.
+
+        Returns
+        -------
+        array
+            κ = dw/dΦ.
+        """
         return self.curve.slope(self.curve.coordinate_of_weight(jnp.asarray(weight, float)))
 
     def decay(self, t: Any) -> Array:
-        r"""\(-\lambda L t / 2\)."""
+        r"""The exponent \(-\lambda L t / 2\) of the decay of w.
+
+        Parameters
+        ----------
+        t : number or array
+            Training time.
+
+        Returns
+        -------
+        array
+            Exponents, over the shape of λ and t.
+        """
         return -0.5 * jnp.asarray(self.lam, float) * self.depth * jnp.asarray(t, float)
 
 
 class TruncatedDiagonalNetwork(Network):
-    r"""\(w = (\eta_M(u^L) - \eta_M(v^L))/L\), for which the theory is proved [eq:gf_truncated_dln].
+    r"""The truncated network \(w = (\eta_M(u^L) - \eta_M(v^L))/L\) of the paper [eq:gf_truncated_dln].
 
     \(\eta_M(x) = (1 - \eta(|x| - M))\,x\) with the smooth step η from 0 to 1 on [0, 1], so
-    that nothing changes while \(|u|^L, |v|^L \leq M\), and nothing is left beyond M + 1.
+    that nothing changes while \(|u|^L, |v|^L \leq M\), and \(\eta_M = 0\) beyond M + 1.
+
+    Parameters
+    ----------
+    alpha : number or array over parameter axes
+        Initial scale α > 0 of all layers.
+    lam : number or array over parameter axes, default 0
+        Weight decay λ ≥ 0.
+    depth : int, default 2
+        Number of layers L ≥ 2.
+    M : float, default 10
+        Bound of the layers' products, > 0.
     """
 
     alpha: Any

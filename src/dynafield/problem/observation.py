@@ -1,9 +1,9 @@
-r"""An entry of the target seen through noise, \(y = w^* + \tau G/\sqrt s\), and what is made of it.
+r"""An entry of the target seen through noise, \(y = w^* + \tau G/\sqrt s\), and its estimate.
 
 Fixed points and message passing both estimate every entry from such an observation, by a
 soft threshold (the lasso) or along the mirror map (interpolation of least J). For a
 mixture prior the averages are sums of one-dimensional integrals [eq:mixture]. A feature of variance s sees
-less noise, \(\tau/\sqrt s\), and is held back less, by θ/s or R_w/s; its error counts s times
+less noise, \(\tau/\sqrt s\), and is shrunk less, by θ/s or R_w/s; its error counts s times
 [eq:observed_s].
 """
 
@@ -68,7 +68,7 @@ def soft_threshold_error(
 
 
 class Averages(NamedTuple):
-    """Expectations over the limit law, and how well the nodes resolve it."""
+    """Expectations over the limiting distribution, and how well the nodes resolve it."""
 
     c_w: Float[Array, ""]
     active: Float[Array, ""]
@@ -94,7 +94,10 @@ def nodes_along(
     core: Float[Array, ""] | None = None,
     reach: float = REACH,
 ) -> Nodes:
-    """Nodes of the limit law, one row per stratum, at fixed G: the coordinate carries the derivatives."""
+    """Nodes of the limiting distribution, one row per stratum.
+
+    G is fixed: the coordinate carries the derivatives.
+    """
     response = (response / mixture.variance)[:, None]
     fixed = jax.lax.stop_gradient((mirror, response, mixture, tau, core))
     t = widths(fixed[2], fixed[3])

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dynafield.errors import InputError
-from dynafield.problem.checks import one_real
+from dynafield.problem.checks import one_real, shown, text_of
 from dynafield.problem.trainers import Steps, check_noise
 
 __all__ = ["Optax", "as_trainer", "kept_entries"]
@@ -32,9 +32,22 @@ class Optax(Steps):
     r"""Updates by an optax transformation that works entry by entry [eq:optimizers].
 
     It is given the gradient of a row, \(-p(g, \theta)\) in the units of the flow, so that `optax.sgd(η)` is
-    `GradientDescent(η)`. Time advances by `step` with every update. With `batch_fraction` below 1 every
-    update sees a fresh random share of the data; `temperature` and `label_noise` are those of
-    `GradientDescent`.
+    `GradientDescent(η)`.
+
+    Parameters
+    ----------
+    tx : optax.GradientTransformation
+        The optimizer. None only with a `name`, as it is read from a file; it cannot train then.
+    step : float, default 1
+        Time > 0 by which every update advances.
+    batch_fraction : float, default 1
+        Fraction of the data in (0, 1] that an update sees, drawn anew in every update.
+    name : str, default ""
+        Name in tables and files; empty: found from the transformation.
+    temperature : float, default 0
+        As in `GradientDescent`.
+    label_noise : float, default 0
+        As in `GradientDescent`.
     """
 
     tx: Any
@@ -50,10 +63,11 @@ class Optax(Steps):
         allowed = "one number in (0, 1]"
         one_real("batch_fraction", self.batch_fraction, lambda x: (x > 0) & (x <= 1), allowed)
         check_noise(self)
+        text_of("name", self.name)
         if self.tx is None and self.name:
             return
         if not is_transformation(self.tx):
-            raise InputError(f"tx must be an optax transformation, got {self.tx!r}")
+            raise InputError(f"tx must be an optax transformation, got {shown(self.tx)}")
         object.__setattr__(self, "name", self.name or " + ".join(part_names(self.tx)))
 
     def __repr__(self):
@@ -65,7 +79,7 @@ class Optax(Steps):
 
     @property
     def fraction(self) -> float:
-        """Share of the data that a step sees."""
+        """Fraction of the data that a step sees."""
         return self.batch_fraction
 
     @property
@@ -75,9 +89,9 @@ class Optax(Steps):
 
     @property
     def transformation(self) -> Any:
-        """What updates, or InputError where a file has told its name alone."""
+        """The optax transformation; InputError where only its name was read from a file."""
         if self.tx is None:
-            raise InputError(f"{self.name} is known by name alone: give the transformation again")
+            raise InputError(f"only the name {self.name} was saved: give the optax transformation again")
         return self.tx
 
 
@@ -95,7 +109,7 @@ def as_trainer(trainer: Any) -> Any:
 
 
 def inside(function: Callable) -> dict[str, Any]:
-    """What a function has taken with it from where it was made."""
+    """The variables that a function has in its closure, by name."""
     code, cells = getattr(function, "__code__", None), getattr(function, "__closure__", None)
     if code is None or cells is None:
         return {}
@@ -103,7 +117,7 @@ def inside(function: Callable) -> dict[str, Any]:
 
 
 def parts_of(tx: Any) -> list[Any]:
-    """The transformations that a chain is made of; something else alone."""
+    """The transformations that a chain consists of; one that is no chain is its only part."""
     inits, updates = inside(tx.init).get("init_fns"), inside(tx.update).get("update_fns")
     if inits is None or updates is None:
         return [tx]
@@ -119,12 +133,12 @@ class Pair:
 
 
 def part_names(tx: Any) -> list[str]:
-    """Names of the parts, as far as functions know them."""
+    """Names of the parts, where functions know them."""
     return [name_of(part.update) for part in parts_of(tx)]
 
 
 def name_of(update: Callable) -> str:
-    """The name of the function that has made it; of what is wrapped, not of the wrapping."""
+    """The name of the function that made an update; of a wrapped one, of what is wrapped."""
     known = inside(update)
     wrapped: Any = known.get("tx") or known.get("inner")
     if is_transformation(wrapped):
@@ -156,7 +170,7 @@ def check_elementwise(tx: Any) -> None:
 
 
 def mixes(tx: Any) -> bool:
-    """Whether entries updated together go elsewhere than each alone."""
+    """Whether entries that are updated together get other values than each of them alone."""
     rng = np.random.default_rng(0)
     gradients, params = 3 * rng.standard_normal((TRIED, TRIED)), rng.standard_normal(TRIED)
     try:
@@ -179,5 +193,5 @@ def is_odd(tx: Any) -> bool:
 
 
 def kept_entries(state: Any, shape: tuple[int, ...], which: Any) -> Any:
-    """A state with some of its entries; what is no array of entries stays."""
+    """A state with some of its entries; what is not an array over entries is left as it is."""
     return jax.tree.map(lambda x: which(x) if np.shape(x) == shape else x, state)

@@ -1,8 +1,8 @@
-r"""Features of different variances: the joint law of a feature's variance s and its target w*.
+r"""Features of different variances: the joint distribution of a feature's variance s and its target w*.
 
-Inputs are \(x = \Sigma^{1/2}\)(independent entries), Σ diagonal in the coordinates of the model. Every law
-here is a sum of strata, each with one variance and a Gaussian or a point mass as law of its targets
-[eq:joint_law]; a continuous law of s is a Gauss–Legendre rule in log s, as fine as is asked for.
+Inputs are \(x = \Sigma^{1/2}\)(independent entries), Σ diagonal in the coordinates of the model. Every
+distribution here is a sum of strata, each with one variance and a Gaussian or a point mass for its targets
+[eq:joint_law]; a continuous distribution of s is a Gauss–Legendre rule in log s, as fine as is asked for.
 """
 
 import abc
@@ -15,8 +15,9 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Float
 
+from dynafield.deprecation import old_calls
 from dynafield.errors import InputError
-from dynafield.problem.checks import integer, real, real_matrix, real_vector
+from dynafield.problem.checks import flag_or_none, integer, real, real_matrix, real_vector, shown
 from dynafield.problem.priors import (
     Components,
     Empirical,
@@ -38,7 +39,7 @@ __all__ = [
 ]
 
 FINENESS = (30, 60, 120, 240, 480)
-"""Strata per component of the prior that stand for a continuous law of s, tried in turn."""
+"""Strata per component of the prior that stand for a continuous distribution of s, tried in turn."""
 WIDEST = 1e12
 """Largest ratio of two variances."""
 NEGLIGIBLE = 1e-12
@@ -46,7 +47,19 @@ NEGLIGIBLE = 1e-12
 
 
 class JointLaw(NamedTuple):
-    """Strata of (s, w*): weight, mean and standard deviation of w*, and variance s of the feature."""
+    """The joint distribution of a feature's variance s and its target w*, as a sum of strata.
+
+    Parameters
+    ----------
+    weight : array (m,)
+        Probabilities of the strata.
+    mean : array (m,)
+        Mean of w* in each stratum.
+    std : array (m,)
+        Standard deviation of w* in each stratum; 0 is a point mass.
+    variance : array (m,)
+        Variance s of the features of each stratum.
+    """
 
     weight: Float[Any, " c"]
     mean: Float[Any, " c"]
@@ -59,12 +72,23 @@ class JointLaw(NamedTuple):
         return (self.weight * self.variance * (self.mean**2 + self.std**2)).sum()
 
     def noise(self, tau: Any) -> Any:
-        r"""Standard deviation \(\tau/\sqrt s\) of the noise that a target is seen through [eq:observed_s]."""
+        r"""Standard deviation \(\tau/\sqrt s\) of the noise through which a target is seen [eq:observed_s].
+
+        Parameters
+        ----------
+        tau : number
+            Noise τ at variance one.
+
+        Returns
+        -------
+        array (m,)
+            Of each stratum.
+        """
         return tau / self.variance**0.5
 
     @property
     def present(self) -> "JointLaw":
-        """Without strata that have no weight; all of them while JAX does not know the weights."""
+        """Only the strata that have weight; all of them while JAX traces the weights."""
         if isinstance(self.weight, Tracer):
             return self
         kept = np.asarray(self.weight) > 0
@@ -72,65 +96,136 @@ class JointLaw(NamedTuple):
 
     @property
     def components(self) -> Components:
-        """The law of w* alone."""
+        """The distribution of w* alone."""
         return Components(self.weight, self.mean, self.std)
 
 
 def isotropic(prior: Components) -> JointLaw:
-    """All variances one."""
+    """The joint distribution if all variances are one."""
     return JointLaw(*prior, np.ones_like(prior.weight))
 
 
 class Spectrum(eqx.Module):
-    """The law of a feature's variance, and how targets depend on it.
+    """The distribution of the variances of features, and how targets depend on them.
 
-    A spectrum of your own needs `joint` (strata, with the task's prior), and for finite models `draw` and
-    `variances`.
+    Ready-made are `PowerLaw`, `Spectrum.groups`, `Spectrum.empirical` and `spectrum_of`. A spectrum of your
+    own needs `joint`, and for finite networks `draw` and `variances`.
     """
 
     @abc.abstractmethod
     def joint(self, prior: Components, fineness: int) -> JointLaw:
-        """The joint law of (s, w*); `fineness` strata stand for what is continuous."""
+        """The joint distribution of (s, w*).
+
+        Parameters
+        ----------
+        prior : Components
+            The prior of the task as a mixture of m components.
+        fineness : int
+            Number of strata that stand for a continuous distribution of s.
+
+        Returns
+        -------
+        JointLaw
+            Strata.
+        """
 
     @abc.abstractmethod
     def draw(
         self, prior: Prior, d: int, proportions: bool, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Variances and targets of d features: in exact proportions, or independent."""
+        """Variances and targets of the features of a finite network.
+
+        Parameters
+        ----------
+        prior : Prior
+            The prior of the task.
+        d : int
+            Number of features.
+        proportions : bool
+            Whether every stratum has its exact fraction of the features; otherwise draws are independent.
+        rng : numpy.random.Generator
+            Source of random numbers.
+
+        Returns
+        -------
+        array (d,)
+            Variances.
+        array (d,)
+            Targets.
+        """
 
     @abc.abstractmethod
     def variances(self, d: int) -> Float[np.ndarray, " d"]:
-        """d variances in their exact shares, for targets that are given: from the largest down, or as
-        measured."""
+        """Variances of the features of a finite network whose targets are given.
+
+        Parameters
+        ----------
+        d : int
+            Number of features.
+
+        Returns
+        -------
+        array (d,)
+            Variances in exact proportions, the largest first, or in the order in which they were measured.
+        """
 
     @property
     def own_targets(self) -> Prior | None:
-        """The law of all targets where the spectrum has them; None where they are the task's prior."""
+        """The distribution of the spectrum's own targets; None if they follow the task's prior."""
         return None
 
     @property
     def continuous(self) -> bool:
-        """Whether strata stand for a continuous law."""
+        """Whether strata stand for a continuous distribution."""
         return False
 
     @property
     def lowest(self) -> Any:
-        """The smallest variance of a continuous law; None: that of its strata."""
+        """The smallest variance of a continuous distribution; None if it is that of a stratum."""
         return None
 
     @property
     def eigenbasis(self) -> bool:
-        """Whether coordinates are eigenvectors of a covariance, not features themselves."""
+        """Whether coordinates are eigenvectors of a covariance instead of features."""
         return False
 
     @staticmethod
     def groups(parts: Any) -> "Groups":
-        """Groups of features: a list of (share, s) or (share, s, prior), all with priors or none."""
+        """Groups of features with one variance each.
+
+        Parameters
+        ----------
+        parts : list of (fraction, s) or (fraction, s, prior)
+            Fraction of the features, their variance s > 0 and the prior of their targets. Either all groups
+            have a prior or none has; without priors they take that of the task.
+
+        Returns
+        -------
+        Spectrum
+            For `Task(spectrum=…)`.
+
+        Examples
+        --------
+        >>> spectrum = Spectrum.groups([(0.9, 0.5), (0.1, 5.5)])
+        """
         return Groups(parts)
 
     @staticmethod
     def empirical(variances: Any, w_star: Any = None) -> "EmpiricalSpectrum":
-        """Measured variances, each as likely; with `w_star`, pairs of variance and target."""
+        """Measured variances, all with the same probability.
+
+        Parameters
+        ----------
+        variances : array (m,)
+            Variances s > 0 of features, of order one: entries of the inputs have variance s/d.
+        w_star : array (m,), optional
+            Targets of the same features. None: targets are those of the task's prior.
+
+        Returns
+        -------
+        Spectrum
+            For `Task(spectrum=…)`.
+        """
         return EmpiricalSpectrum(variances, w_star)
 
 
@@ -152,16 +247,16 @@ class Groups(Spectrum):
     priors: tuple[Prior, ...] | None
 
     def __init__(self, parts: Any):
-        allowed = "a list of (share, s) or of (share, s, prior)"
+        allowed = "a list of (fraction, s) or of (fraction, s, prior)"
         try:
             rows = [tuple(part) for part in parts]
         except TypeError:
-            raise InputError(f"groups must be {allowed}, got {parts!r}") from None
+            raise InputError(f"groups must be {allowed}, got {shown(parts)}") from None
         sizes = {len(row) for row in rows}
         if sizes not in ({2}, {3}):
             raise InputError(f"groups must be {allowed}, got entries of sizes {sorted(sizes)}")
         self.values = positive("variances of groups", [row[1] for row in rows])
-        self.shares = probabilities("shares of groups", [row[0] for row in rows], len(rows))
+        self.shares = probabilities("fractions of groups", [row[0] for row in rows], len(rows))
         self.priors = None
         if sizes == {3}:
             for row in rows:
@@ -180,19 +275,19 @@ class Groups(Spectrum):
 
     @property
     def own_targets(self) -> Prior | None:
-        """The mixture of all groups."""
+        """The mixture of the priors of all groups."""
         if self.priors is None:
             return None
         return mixed(self.shares, [prior.components for prior in self.priors])
 
     def parts(self, prior: Components) -> list[Components]:
-        """The law of targets in each group."""
+        """The distribution of targets in each group."""
         if self.priors is None:
             return [prior] * len(self.values)
         return [one.components for one in self.priors]
 
     def joint(self, prior: Components, fineness: int) -> JointLaw:
-        """Groups and their components."""
+        """One stratum for each group and component of its prior."""
         rows = [
             (share * part.weight, part.mean, part.std, np.full(len(part.weight), s))
             for share, s, part in zip(self.shares, self.values, self.parts(prior), strict=True)
@@ -202,25 +297,41 @@ class Groups(Spectrum):
     def draw(
         self, prior: Prior, d: int, proportions: bool, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Components of groups in exact shares, in random order."""
+        """Components of groups in exact proportions, in random order."""
         law = self.joint(prior.components, 1)
         which = chosen(law.weight, d, proportions, rng)
         return law.variance[which], law.mean[which] + law.std[which] * rng.standard_normal(d)
 
     def variances(self, d: int) -> Float[np.ndarray, " d"]:
-        """Largest first."""
+        """Variances of d features in exact proportions, the largest first."""
         order = np.argsort(-self.values)
         ends = np.cumsum(self.shares[order])
         return self.values[order][np.minimum(np.searchsorted(ends, midpoints(d)), len(ends) - 1)]
 
 
 class PowerLaw(Spectrum):
-    r"""\(s_k \propto k^{-a}\): the rank k of a feature is uniform from 1 to `cutoff`, and E[s] is `mean`.
+    r"""A power-law spectrum, \(s_k \propto k^{-a}\) [eq:power_law].
 
-    So d features stand for the ranks 1 to `cutoff`, several or a part of one at each. Without `source`
-    targets do not know s. With a source exponent β, \(E[w^{*2}|s] \propto s^{\beta - 1 + 1/a}\), which is
-    \(\sum_{l > k} s_lw_l^{*2} \propto s_k^\beta\): targets are those of the prior, larger or smaller, and
-    \(E[s\,w^{*2}] = E[s]\,\rho^2\) [eq:power_law].
+    The rank k of a feature is uniform from 1 to `cutoff`, so that d features stand for the ranks 1 to
+    `cutoff`, several or a part of one at each. With a source exponent β, \(E[w^{*2}|s] \propto s^{\beta - 1 +
+    1/a}\), which is \(\sum_{l > k} s_lw_l^{*2} \propto s_k^\beta\): targets are those of the prior times a
+    factor that depends on s, and \(E[s\,w^{*2}] = E[s]\,\rho^2\).
+
+    Parameters
+    ----------
+    exponent : float
+        a > 0.
+    cutoff : float, default 1000
+        Largest rank, > 1.
+    source : float, optional
+        Source exponent β > 0. None: targets do not depend on s.
+    mean : float, default 1
+        E[s] > 0.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range, or variances differ by too large a factor.
     """
 
     exponent: Any
@@ -239,7 +350,8 @@ class PowerLaw(Spectrum):
             if np.ndim(getattr(self, name)):
                 raise InputError(f"{name} must be one number, got shape {np.shape(getattr(self, name))}")
         with np.errstate(over="ignore"):
-            ratio = np.asarray(jax.lax.stop_gradient(self.cutoff**self.exponent))
+            base: Any = self.cutoff if isinstance(self.cutoff, jax.Array) else np.float64(self.cutoff)
+            ratio = np.asarray(jax.lax.stop_gradient(base**self.exponent))
         if not isinstance(ratio, Tracer) and ratio > WIDEST:
             raise InputError(f"cutoff ** exponent must be at most {WIDEST:g}, got {ratio:g}")
 
@@ -250,11 +362,22 @@ class PowerLaw(Spectrum):
 
     @property
     def continuous(self) -> bool:
-        """Yes."""
+        """Ranks are continuous."""
         return True
 
     def rule(self, fineness: int) -> tuple[Any, Any, Any, Any]:
-        """Ranks, probabilities, variances and sizes of targets: Gauss–Legendre in log k."""
+        """A Gauss–Legendre rule in log k.
+
+        Parameters
+        ----------
+        fineness : int
+            Number of nodes.
+
+        Returns
+        -------
+        tuple of four arrays (fineness,)
+            Ranks, probabilities, variances and sizes of targets.
+        """
         lib = self.library
         x, weight = np.polynomial.legendre.leggauss(fineness)
         k = lib.exp(0.5 * (1 + x) * lib.log(self.cutoff))
@@ -263,11 +386,24 @@ class PowerLaw(Spectrum):
 
     @property
     def library(self) -> Any:
-        """JAX where one of its numbers is JAX's, else NumPy."""
+        """jax.numpy if one of the numbers is a JAX array, else numpy."""
         return jnp if any(isinstance(x, jax.Array) for x in vars(self).values()) else np
 
     def at_ranks(self, k: Any, weight: Any, ranks: Any) -> tuple[Any, Any]:
-        """Variances and sizes of targets of some ranks, by the averages of a rule."""
+        """Variances and sizes of targets at given ranks, normalized by the averages of a rule.
+
+        Parameters
+        ----------
+        k, weight : array (m,)
+            Ranks and probabilities of the rule.
+        ranks : array
+            Ranks to evaluate.
+
+        Returns
+        -------
+        array, array
+            Variances and sizes, of the shape of `ranks`.
+        """
         bare = k**-self.exponent
         first = (weight * bare).sum()
         variance = self.mean * ranks**-self.exponent / first
@@ -288,7 +424,7 @@ class PowerLaw(Spectrum):
     def draw(
         self, prior: Prior, d: int, proportions: bool, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Components of the prior in exact shares, each with ranks spread evenly."""
+        """Components of the prior in exact proportions, each with ranks spread evenly."""
         weight, mean, std = prior.components
         which = chosen(weight, d, proportions, rng)
         uniform = rng.random(d)
@@ -301,23 +437,34 @@ class PowerLaw(Spectrum):
 
     @property
     def lowest(self) -> Any:
-        """That of the last rank."""
+        """The variance of the last rank."""
         k, weight, *_ = self.rule(FINENESS[2])
         return self.at_ranks(k, weight, self.cutoff)[0]
 
     def at(self, ranks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Variances and sizes of targets of some ranks, in plain numbers."""
+        """Variances and sizes of targets at given ranks, in plain numbers.
+
+        Parameters
+        ----------
+        ranks : array
+            Ranks from 1 to `cutoff`.
+
+        Returns
+        -------
+        array, array
+            Variances and sizes, of the shape of `ranks`.
+        """
         k, weight, *_ = self.rule(FINENESS[2])
         variance, size = self.at_ranks(np.asarray(k), np.asarray(weight), ranks)
         return np.asarray(variance, float), np.asarray(size, float)
 
     def variances(self, d: int) -> Float[np.ndarray, " d"]:
-        """Largest first."""
+        """Variances of d features in exact proportions, the largest first."""
         return self.at(1 + (float(self.cutoff) - 1) * midpoints(d))[0]
 
 
 class EmpiricalSpectrum(Spectrum):
-    """Measured variances, and the targets that go with them, or none."""
+    """Measured variances, with or without targets that belong to them."""
 
     values: np.ndarray
     w_star: np.ndarray | None
@@ -341,7 +488,7 @@ class EmpiricalSpectrum(Spectrum):
 
     @property
     def eigenbasis(self) -> bool:
-        """As it was made."""
+        """Whether coordinates are eigenvectors of a covariance."""
         return self.rotated
 
     @property
@@ -350,7 +497,7 @@ class EmpiricalSpectrum(Spectrum):
         return None if self.w_star is None else Empirical(self.w_star)
 
     def joint(self, prior: Components, fineness: int) -> JointLaw:
-        """One stratum for each pair that differs from the others, or for each variance and component."""
+        """One stratum for each distinct pair of variance and target, or for each variance and component."""
         if self.w_star is not None:
             pairs, counts = np.unique(np.stack([self.values, self.w_star]), axis=1, return_counts=True)
             return JointLaw(counts / counts.sum(), pairs[1], np.zeros(len(counts)), pairs[0])
@@ -362,7 +509,7 @@ class EmpiricalSpectrum(Spectrum):
     def draw(
         self, prior: Prior, d: int, proportions: bool, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The measured pairs themselves where there are d of them; else in their shares, in random order."""
+        """The measured pairs themselves if there are d of them; otherwise in proportion, in random order."""
         count = len(self.values)
         which = np.arange(d) if proportions and d == count else chosen(np.ones(count), d, proportions, rng)
         if self.w_star is not None:
@@ -372,7 +519,7 @@ class EmpiricalSpectrum(Spectrum):
         return self.values[which], mean[part] + std[part] * rng.standard_normal(d)
 
     def variances(self, d: int) -> Float[np.ndarray, " d"]:
-        """As measured where there are d of them, else from the largest down."""
+        """As measured if there are d of them, otherwise the largest first."""
         if d == len(self.values):
             return np.array(self.values)
         return np.quantile(self.values, 1 - midpoints(d), method="inverted_cdf")
@@ -387,14 +534,14 @@ def short(value: Any) -> str:
 
 
 def midpoints(d: int) -> Float[np.ndarray, " d"]:
-    """(i + 1/2)/d."""
+    """The numbers (i + 1/2)/d."""
     return (np.arange(integer("d", d, 1)) + 0.5) / d
 
 
 def chosen(weight: np.ndarray, d: int, proportions: bool, rng: np.random.Generator) -> np.ndarray:
-    """Which stratum each of d features belongs to: in exact shares (to one), in random order, or independent.
+    """Which stratum each of d features belongs to: in exact proportions and random order, or independent.
 
-    Shares that are not whole are rounded by systematic sampling, without bias.
+    Numbers of features that are not whole numbers are rounded by systematic sampling, without bias.
     """
     if not proportions:
         return rng.choice(len(weight), size=d, p=weight / weight.sum())
@@ -405,24 +552,42 @@ def chosen(weight: np.ndarray, d: int, proportions: bool, rng: np.random.Generat
 
 
 def mixed(shares: np.ndarray, parts: list[Components]) -> Prior:
-    """A mixture of laws."""
+    """A mixture of mixtures."""
     rows = [(share * p.weight, p.mean, p.std) for share, p in zip(shares, parts, strict=True)]
     return GaussianMixture(*(np.concatenate(column) for column in zip(*rows, strict=True)))
 
 
-def spectrum_of(data: Any, w_star: Any = None, covariance: bool | None = None) -> EmpiricalSpectrum:
+@old_calls()
+def spectrum_of(data: Any, w_star: Any = None, *, covariance: bool | None = None) -> EmpiricalSpectrum:
     r"""The spectrum of inputs, for models that are linear in their parameters.
 
-    `data` is a matrix of inputs with one row for each sample, or a covariance matrix (`covariance`: a square
-    symmetric one is taken for a covariance unless told otherwise). Inputs have the scale of this library:
-    entries of variance s/d, so that \(\Sigma = d\,E[xx^\top]\) has eigenvalues of order one; a covariance is
-    Σ itself. `w_star` is turned into the eigenbasis. A diagonal covariance keeps its order, and serves
-    diagonal networks too; any other does not, since their coordinates are the features themselves. Directions
-    without variance are left out, with their targets: the others are then all there are, d of them, which δ
-    and s count by.
+    Inputs have the scale of this library: entries of variance s/d, so that \(\Sigma = d\,E[xx^\top]\) has
+    eigenvalues of order one. A diagonal covariance keeps its order, and is right for diagonal networks too.
+    Any other is given by its eigenvalues, which diagonal networks cannot use: their coordinates are the
+    features. Directions without variance are left out, with their targets; d is the number of the others.
+
+    Parameters
+    ----------
+    data : array (n, d) or (d, d)
+        Inputs, one row for each sample, or their covariance Σ.
+    w_star : array (d,), optional
+        Target, which is rotated into the eigenbasis. None: targets are those of the task's prior.
+    covariance : bool, optional
+        Whether `data` is a covariance. None: a square symmetric matrix is taken for one.
+
+    Returns
+    -------
+    Spectrum
+        For `Task(spectrum=…)`.
+
+    Raises
+    ------
+    InputError
+        If shapes do not fit, a covariance is not symmetric, or nothing varies.
     """
     matrix = real_matrix("data", data)
     n, d = matrix.shape
+    covariance = flag_or_none("covariance", covariance)
     if covariance is None:
         covariance = n == d and bool(np.allclose(matrix, matrix.T, rtol=1e-10, atol=0.0))
     if covariance and (

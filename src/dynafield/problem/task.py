@@ -5,7 +5,7 @@ from typing import Any
 import equinox as eqx
 
 from dynafield.errors import InputError
-from dynafield.problem.checks import real
+from dynafield.problem.checks import LARGEST, called, in_range, real, shown
 from dynafield.problem.priors import Prior, check_mixture
 from dynafield.problem.spectra import FINENESS, JointLaw, Spectrum, isotropic
 
@@ -13,11 +13,31 @@ __all__ = ["Task"]
 
 
 class Task(eqx.Module):
-    r"""Labels \(y = x \cdot w^* + \sigma\xi\), \(x \sim N(0, \Sigma/d)\), \(n/d \to \delta\).
+    r"""Linear regression in high dimension.
 
-    `delta` and `sigma` may be arrays (they broadcast with the network's) and JAX values. `spectrum` is the
-    law of the variances s on the diagonal of Σ, all one without it; where it has targets of its own, `prior`
-    is None when the task is made, and the law of these targets afterwards.
+    Labels \(y = x \cdot w^* + \sigma\xi\), inputs \(x \sim N(0, \Sigma/d)\), \(n/d \to \delta\).
+
+    Parameters
+    ----------
+    delta : number or array over parameter axes
+        Samples per dimension, δ = n/d > 0. Arrays broadcast with each other and with the numbers of a
+        network: every entry is a problem of its own. JAX values can be differentiated.
+    sigma : number or array over parameter axes
+        Standard deviation σ ≥ 0 of the label noise, in the units of y.
+    prior : Prior, optional
+        Distribution of one entry of the target w*. None only where the spectrum has targets of its own;
+        `task.prior` is then the distribution of these.
+    spectrum : Spectrum, optional
+        Distribution of the variances s on the diagonal of Σ. None: all variances are one.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range, or if there is no prior, or one too many.
+
+    Examples
+    --------
+    >>> task = Task(delta=0.5, sigma=0.1, prior=Bernoulli(0.1))
     """
 
     delta: Any
@@ -26,11 +46,12 @@ class Task(eqx.Module):
     spectrum: Spectrum | None
 
     def __init__(self, delta: Any, sigma: Any, prior: Any = None, spectrum: Any = None):
-        self.delta = real("delta", delta, lambda x: x > 0, "finite and > 0")
-        self.sigma = real("sigma", sigma, lambda x: x >= 0, "finite and ≥ 0")
+        self.delta = in_range("delta", real("delta", delta, lambda x: x > 0, "finite and > 0"), 1 / LARGEST)
+        self.sigma = in_range("sigma", real("sigma", sigma, lambda x: x >= 0, "finite and ≥ 0"))
         if spectrum is not None and not isinstance(spectrum, Spectrum):
             raise InputError(
-                f"spectrum must be a Spectrum such as PowerLaw(1.5) or Spectrum.groups(…), got {spectrum!r}"
+                "spectrum must be a Spectrum such as PowerLaw(1.5) or Spectrum.groups(…), "
+                f"got {shown(spectrum)}"
             )
         self.spectrum = spectrum
         own = None if spectrum is None else spectrum.own_targets
@@ -40,21 +61,38 @@ class Task(eqx.Module):
             prior = own
         if not isinstance(prior, Prior):
             raise InputError(
-                f"prior must be a Prior such as Bernoulli(0.1) or a subclass of Prior, got {prior!r}"
+                f"prior must be a Prior such as Bernoulli(0.1) or a subclass of Prior, got {shown(prior)}"
             )
         check_mixture(prior)
         self.prior = prior
 
     @property
     def law(self) -> JointLaw:
-        """The joint law of variances and targets."""
+        """The joint distribution of variances and targets."""
         return self.law_at(FINENESS[1])
 
     def law_at(self, fineness: int) -> JointLaw:
-        """The same, with so many strata for what is continuous in it."""
+        """The joint distribution of variances and targets, at a given resolution.
+
+        Parameters
+        ----------
+        fineness : int
+            Number of strata that stand for a continuous spectrum; without effect on other spectra.
+
+        Returns
+        -------
+        JointLaw
+            Strata of (s, w*).
+        """
         if self.spectrum is None:
             return isotropic(self.prior.components)
-        return self.spectrum.joint(self.prior.components, fineness)
+        spectrum = self.spectrum
+        return called(
+            f"joint of the spectrum {type(spectrum).__name__}",
+            spectrum.joint,
+            self.prior.components,
+            fineness,
+        )
 
     @property
     def signal(self) -> float:
@@ -63,10 +101,23 @@ class Task(eqx.Module):
 
     @property
     def inputs(self) -> str:
-        """The spectrum in words, with a comma before; nothing where all variances are one."""
+        """The spectrum as text that begins with a comma; empty where all variances are one."""
         return "" if self.spectrum is None else f", {self.spectrum}"
 
     def at(self, delta: Any, sigma: Any) -> "Task":
-        """The same task with other numbers."""
+        """The same task with another δ and σ.
+
+        Parameters
+        ----------
+        delta : number or array over parameter axes
+            Samples per dimension, > 0.
+        sigma : number or array over parameter axes
+            Standard deviation of the label noise, ≥ 0.
+
+        Returns
+        -------
+        Task
+            With the same prior and spectrum.
+        """
         own = self.spectrum is not None and self.spectrum.own_targets is not None
         return Task(delta, sigma, None if own else self.prior, self.spectrum)

@@ -1,12 +1,14 @@
 """Numbers, ranges, priors, models and trainers from what a command line or a file can hold."""
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from dynafield.errors import InputError
 from dynafield.problem import models, priors
+from dynafield.problem.checks import checked_path, text_of
 from dynafield.problem.model import Model
 from dynafield.problem.networks import DiagonalNetwork, Network, TruncatedDiagonalNetwork
 from dynafield.problem.optimizers import Optax
@@ -28,6 +30,12 @@ __all__ = [
 ]
 
 
+LONGEST_RANGE = 1_000_000
+"""Numbers of a range."""
+LARGEST_FILE = 100_000_000
+"""Bytes of a file of numbers."""
+
+
 def number(name: str, text: str) -> float:
     """One number, or InputError naming the option."""
     try:
@@ -43,10 +51,12 @@ def numbers(name: str, text: str) -> Any:
         if len(parts) not in (3, 4) or (len(parts) == 4 and parts[3] != "log"):
             raise InputError(f"{name} range must be FIRST:LAST:COUNT or FIRST:LAST:COUNT:log, got {text!r}")
         first, last, count = (number(name, part) for part in parts[:3])
-        if count < 1 or count != int(count):
-            raise InputError(f"{name} range must have a count ≥ 1, got {text!r}")
+        if not (1 <= count <= LONGEST_RANGE and count == int(count) and np.isfinite(last - first)):
+            raise InputError(
+                f"{name} range must have finite ends and a count ≥ 1, at most {LONGEST_RANGE}, got {text!r}"
+            )
         if len(parts) == 4 and not (first > 0 and last > 0):
-            raise InputError(f"{name} log range must have positive ends, got {text!r}")
+            raise InputError(f"{name} log range must have positive limits, got {text!r}")
         return (np.geomspace if len(parts) == 4 else np.linspace)(first, last, int(count))
     if "," in text:
         return np.array([number(name, part) for part in text.split(",")])
@@ -54,16 +64,38 @@ def numbers(name: str, text: str) -> Any:
 
 
 def read_values(path: str, what: str = "prior") -> Any:
-    """Numbers from a text file."""
+    """Numbers from a text file, an ordinary one of some size."""
+    named = checked_path(what, path)
     try:
-        return np.loadtxt(path, ndmin=1)
+        if named.exists() and not named.is_file():
+            raise InputError(f"{what} empirical:FILE must name an ordinary file, got {path!r}")
+        if named.exists() and named.stat().st_size > LARGEST_FILE:
+            raise InputError(f"{what} empirical:FILE must have at most {LARGEST_FILE} bytes, got {path!r}")
+        return np.loadtxt(named, ndmin=1)
     except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
         raise InputError(f"{what} empirical:FILE must name a readable file of numbers: {error}") from None
 
 
 def read_prior(text: str, files: bool = True) -> Prior:
     """A prior from its text, for example bernoulli:0.1; `files` allows empirical:FILE, which reads one."""
-    name, _, rest = text.partition(":")
+    return read_as("prior", text, lambda: prior_of(text, files))
+
+
+def read_as(what: str, text: Any, read: Callable[[], Any]) -> Any:
+    """What is read from a text; a refusal names it."""
+    try:
+        return read()
+    except InputError as error:
+        if str(error).startswith(what):
+            raise
+        raise InputError(f"{what} {text!r}: {error}") from None
+
+
+def prior_of(text: str, files: bool) -> Prior:
+    """A prior from its text, or InputError."""
+    name, _, rest = text_of("prior", text).partition(":")
     parts = [part for part in rest.split(",") if part]
     if name == "empirical" and rest and files:
         return priors.Empirical(read_values(rest).ravel())
@@ -88,6 +120,11 @@ def read_spectrum(text: str | None, files: bool = True) -> Spectrum | None:
     """A spectrum from its text, for example power:1.5; `files` allows empirical:FILE, which reads one."""
     if text is None or text == "":
         return None
+    return read_as("spectrum", text, lambda: spectrum_of_text(text, files))
+
+
+def spectrum_of_text(text: str, files: bool) -> Spectrum:
+    """A spectrum from its text, or InputError."""
     name, _, rest = text.partition(":")
     parts = [part for part in rest.split(",") if part]
     if name == "power" and 1 <= len(parts) <= 3:
@@ -102,7 +139,8 @@ def read_spectrum(text: str | None, files: bool = True) -> Spectrum | None:
         return Spectrum.empirical(values.ravel())
     last = " or empirical:FILE (variances, or variances and targets in two columns)" if files else ""
     raise InputError(
-        f"spectrum must be power:EXPONENT[,CUTOFF[,SOURCE]], groups:S@SHARE,S@SHARE,…{last}, got {text!r}"
+        f"spectrum must be power:EXPONENT[,CUTOFF[,SOURCE]], groups:S@FRACTION,S@FRACTION,…{last}, "
+        f"got {text!r}"
     )
 
 
@@ -144,12 +182,10 @@ FLOWS = {
 """The flows that have a name, with their numbers."""
 
 
-def read_trainer(
-    step: float | None, momentum: float | None, batch: float | None, tol: float = 1e-6, **more: Any
-) -> Trainer:
-    """The trainer that a step, a momentum and a batch fraction ask for; `tol` is that of a flow.
+def read_trainer(step: float | None, momentum: float | None, batch: float | None, **more: Any) -> Trainer:
+    """The trainer that a step, a momentum and a batch fraction describe.
 
-    `more` are other options of `GradientDescent`; None and False are as good as not given.
+    `more` are other options of `GradientDescent`; None and False mean that one is not given.
     """
     given: dict[str, Any] = {"momentum": momentum, "batch_fraction": batch} | more
     given = {name: value for name, value in given.items() if value is not None and value is not False}
@@ -157,7 +193,7 @@ def read_trainer(
         heat = given.pop("temperature", 0.0)
         for name in given:
             raise InputError(f"{name} needs a step: give one as well")
-        return GradientFlow(tol, heat)
+        return GradientFlow(temperature=heat)
     if set(given) == {"momentum"}:
         return HeavyBall(step, given["momentum"])
     if set(given) == {"batch_fraction"}:
@@ -170,14 +206,13 @@ KINDS = (GradientFlow, GradientDescent, HeavyBall, SGD, Optax)
 
 
 def trainer_facts(trainer: Any, end: float) -> dict[str, Any]:
-    """A trainer as attributes of a file: what differs from the defaults; a schedule as its steps to `end`."""
+    """A trainer as attributes of a file: what is not default; a schedule as its steps up to `end`."""
     facts: dict[str, Any] = {"trainer": type(trainer).__name__}
-    always = isinstance(trainer, GradientFlow)
-    for field in (one for one in dataclasses.fields(trainer) if one.name != "tx"):
+    for field in (one for one in dataclasses.fields(trainer) if one.name not in ("tx", "tol")):
         value = getattr(trainer, field.name)
         if field.name == "step" and trainer.scheduled:
             value = trainer.sizes(len(trainer.times(end)) - 1)
-        if always or field.default is dataclasses.MISSING or value != field.default:
+        if field.default is dataclasses.MISSING or value != field.default:
             facts[f"trainer_{field.name}"] = int(value) if isinstance(value, bool) else value
     return facts
 
@@ -186,14 +221,16 @@ def trainer_of(facts: dict[str, Any]) -> Trainer:
     """The trainer that `trainer_facts` described; KeyError for one that is not known."""
     kind = {one.__name__: one for one in KINDS}[facts["trainer"]]
     known = {
-        name.removeprefix("trainer_"): value for name, value in facts.items() if name.startswith("trainer_")
+        name.removeprefix("trainer_"): value
+        for name, value in facts.items()
+        if name.startswith("trainer_") and name != "trainer_tol"  # where older files have that of simulate
     }
     given = {name: read_fact(name, value) for name, value in known.items()}
     return kind(**({"tx": None} if kind is Optax else {}), **given)
 
 
 def read_fact(name: str, value: Any) -> Any:
-    """A number of a file: a schedule has several, one is yes or no, and one is a name."""
+    """A number of a file: a schedule has several, some are true or false, one is a name."""
     if name == "nesterov":
         return bool(value)
     if name == "name":

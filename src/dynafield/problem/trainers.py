@@ -9,8 +9,9 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Float, Int
 
+from dynafield.deprecation import warn_of
 from dynafield.errors import InputError
-from dynafield.problem.checks import one_real, real, real_vector, untraced
+from dynafield.problem.checks import called, flag, one_real, real, real_vector, shown, untraced
 from dynafield.problem.model import Model
 from dynafield.problem.task import Task
 
@@ -36,23 +37,34 @@ LOOK = 1024
 """Steps of a schedule that are looked at first."""
 MOST_STEPS = 10_000_000
 """Steps that a schedule may take."""
+MOST_EQUAL_STEPS = 100_000_000
+"""Steps of one size that training may take."""
 
 
 @dataclasses.dataclass(frozen=True)
 class GradientFlow:
-    r"""Continuous time, \((u, v)' = -\tfrac d2 \nabla L\) [eq:df_dln].
+    r"""Training in continuous time, \((u, v)' = -\tfrac d2 \nabla L\) [eq:df_dln].
 
-    `tol` is the relative error of w as a vector, met to within a small factor at every time,
-    in `simulate`; `solve` has a tolerance of its own. With `temperature` T every parameter is kicked by
-    \(\sqrt{2T}\,dB\), B its own Brownian motion [eq:langevin_flow].
+    Parameters
+    ----------
+    tol : float, optional
+        Old place of the argument `tol` of `simulate`; None is right.
+    temperature : float, default 0
+        Temperature T ≥ 0: noise \(\sqrt{2T}\,dB\) is added to every parameter, B its own Brownian motion
+        [eq:langevin_flow].
     """
 
-    tol: float = 1e-6
-    temperature: float = 0.0
+    tol: float | None = dataclasses.field(default=None, repr=False)
+    temperature: float = dataclasses.field(default=0.0, kw_only=True)
 
     def __post_init__(self):
-        one_real("tol", self.tol, lambda x: (x >= 1e-12) & (x <= 1e-2), "one number from 1e-12 to 1e-2")
+        if self.tol is not None:
+            one_real("tol", self.tol, lambda x: (x >= 1e-12) & (x <= 1e-2), "one number from 1e-12 to 1e-2")
+            warn_of(f"GradientFlow: give tol={self.tol:g} to simulate")
         check_noise(self)
+
+    def __repr__(self) -> str:
+        return f"GradientFlow({f'temperature={self.temperature:g}' if self.random else ''})"
 
     @property
     def random(self) -> bool:
@@ -60,7 +72,20 @@ class GradientFlow:
         return self.temperature > 0
 
     def in_steps(self, end: float, count: int) -> "ShortSteps":
-        """So many short steps in its place."""
+        """Short steps of equal size that replace the flow.
+
+        Parameters
+        ----------
+        end : float
+            Last time.
+        count : int
+            Number of steps.
+
+        Returns
+        -------
+        ShortSteps
+            A discrete trainer with the same temperature.
+        """
         return ShortSteps((end / count,) * count, self.temperature)
 
 
@@ -71,7 +96,8 @@ Step = float | tuple[float, ...] | Callable[[Any], Any]
 class Steps:
     """Training in steps; time is the sum of their sizes.
 
-    Every discrete trainer is described by its steps, momentum and batch fraction: 0 and 1 where it has none.
+    Every discrete trainer is described by its steps, its momentum (0 if it has none) and the fraction of the
+    data that a step sees (1 if it sees all).
     """
 
     step: Any
@@ -85,22 +111,22 @@ class Steps:
 
     @property
     def inertia(self) -> float:
-        """What a step keeps of the one before."""
+        """The factor by which a step keeps the velocity of the step before."""
         return 0.0
 
     @property
     def looks_ahead(self) -> bool:
-        """Whether momentum acts on the step that makes it, too."""
+        """Whether momentum is applied once more to the present step, as Nesterov's is."""
         return False
 
     @property
     def looks_back(self) -> bool:
-        """Whether a step follows the rates of the last two times [eq:two_rates]."""
+        """Whether a step uses the velocities of the last two times [eq:two_rates]."""
         return False
 
     @property
     def fraction(self) -> float:
-        """Share of the data that a step sees."""
+        """Fraction of the data that a step sees."""
         return 1.0
 
     @property
@@ -110,23 +136,44 @@ class Steps:
 
     @property
     def transformation(self) -> Any:
-        """What updates in place of steps along a velocity, or None."""
+        """The optax transformation that makes the updates, or None."""
         return None
 
     @property
     def scheduled(self) -> bool:
-        """Whether steps are not all of one size."""
+        """Whether steps differ in size."""
         return callable(self.step) or np.ndim(self.step) > 0
 
     def sizes(self, count: int) -> Float[np.ndarray, " k"]:
-        """Sizes of the first `count` steps; fewer where an array has no more."""
+        """Sizes of the first steps.
+
+        Parameters
+        ----------
+        count : int
+            Number of steps.
+
+        Returns
+        -------
+        array (k,)
+            Their sizes; k < count if `step` is an array that is shorter.
+        """
         if callable(self.step):
             return values_of(self.step, count)
         return np.array(self.step[:count]) if self.scheduled else np.full(count, float(self.step))
 
     def times(self, end: float) -> Float[np.ndarray, " k"]:
-        """0 and the times after all steps up to the one that reaches `end`; fewer where an array has no
-        more."""
+        """Times after all steps, up to the step that reaches `end`.
+
+        Parameters
+        ----------
+        end : float
+            Time to reach.
+
+        Returns
+        -------
+        array (k,)
+            Increasing times, 0 first; they stop before `end` if `step` is an array that is too short.
+        """
         if not self.scheduled:
             return self.step * np.arange(int(np.ceil(end / self.step - 1e-9)) + 1)
         count = LOOK
@@ -139,8 +186,32 @@ class Steps:
             count *= 4
 
     def number(self, name: str, t: Float[np.ndarray, " k"]) -> Int[np.ndarray, " k"]:
-        """Numbers of steps to the times `t`, or InputError unless every one is a time after some step."""
-        known = self.times(float(np.max(t, initial=0.0))) if self.scheduled else None
+        """Numbers of steps to given times.
+
+        Parameters
+        ----------
+        name : str
+            Name of the argument, for the message.
+        t : array (k,)
+            Times, each of them after some step.
+
+        Returns
+        -------
+        array of int (k,)
+            Numbers of steps.
+
+        Raises
+        ------
+        InputError
+            If a time is not one after a step.
+        """
+        last = float(np.max(t, initial=0.0))
+        if not self.scheduled and last > MOST_EQUAL_STEPS * self.step:
+            raise InputError(
+                f"{name} must be at most {MOST_EQUAL_STEPS * self.step:g}, which is {MOST_EQUAL_STEPS} steps "
+                f"of {self.step:g}, got {last:g}"
+            )
+        known = self.times(last) if self.scheduled else None
         count = np.round(t / self.step).astype(int) if known is None else nearest(known, t)
         reached = count * self.step if known is None else known[count]
         least = self.step if known is None else known[1]
@@ -156,7 +227,7 @@ class Steps:
                 near, what = known[k - 1 : k + 1], "a sum of the first steps"
                 if wrong > known[-1]:
                     raise InputError(
-                        f"{name} must be at most {known[-1]:g}, where the steps end, got {wrong:g}"
+                        f"{name} must be at most {known[-1]:g}, the last time of the steps, got {wrong:g}"
                     )
             raise InputError(
                 f"{name} must be {what}, got {wrong:.17g}: {near[0]:.12g} and {near[1]:.12g} are near"
@@ -164,7 +235,18 @@ class Steps:
         return count
 
     def rounded(self, t: Float[np.ndarray, " k"]) -> Float[np.ndarray, " m"]:
-        """The times after steps that are nearest to some, each once."""
+        """The times after steps that are nearest to given ones.
+
+        Parameters
+        ----------
+        t : array (k,)
+            Times.
+
+        Returns
+        -------
+        array (m,)
+            Increasing times after steps, each of them once.
+        """
         if not self.scheduled:
             return np.unique(np.round(t / self.step)) * self.step
         known = self.times(float(np.max(t)))
@@ -176,10 +258,10 @@ def values_of(schedule: Callable[[Any], Any], count: int) -> Float[np.ndarray, "
     numbers = np.arange(count)
     try:
         found = np.asarray(schedule(numbers), float)
-    except (TypeError, ValueError):
+    except Exception:  # it may know single numbers alone
         found = np.zeros(())
     if found.shape != numbers.shape:
-        found = np.array([float(schedule(k)) for k in range(count)])
+        found = np.array([float(called("step", schedule, k)) for k in range(count)])
     if not np.all(np.isfinite(found) & (found > 0)):
         bad = int(np.argmin(np.isfinite(found) & (found > 0)))
         raise InputError(f"step must be finite and > 0 at every step, got {found[bad]:g} at number {bad}")
@@ -193,7 +275,7 @@ def nearest(known: Float[np.ndarray, " m"], t: Float[np.ndarray, " k"]) -> Int[n
 
 
 def described(step: Step) -> str:
-    """The size of steps in a few words."""
+    """The sizes of the steps in a few words."""
     if callable(step):
         return getattr(step, "__name__", type(step).__name__)
     if isinstance(step, Tracer):
@@ -205,14 +287,31 @@ def described(step: Step) -> str:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class GradientDescent(Steps):
-    r"""Steps \((u, v) \leftarrow (u, v) - \mathrm{step}\cdot\tfrac d2 \nabla L\) [eq:steps].
+    r"""Training in steps \((u, v) \leftarrow (u, v) - \mathrm{step}\cdot\tfrac d2 \nabla L\) [eq:steps].
 
-    `step` is a number, an array, or a function of the number of steps taken before; time is the sum of all
-    steps. With `momentum` β the velocity \(m \leftarrow \beta m + r\) takes the place of the gradient's
-    r, with `nesterov` \(\beta m + r\) after that [eq:heavy_ball]. With `batch_fraction` below 1 every step
-    sees a fresh random share of the data [eq:batches]. Every step adds \(\sqrt{2\,T\,\mathrm{step}}\)
-    times a fresh normal number to every parameter where `temperature` is T [eq:langevin], and fresh noise
-    with standard deviation `label_noise` to every label [eq:label_noise].
+    Time is the sum of all steps, so that small steps follow `GradientFlow`.
+
+    Parameters
+    ----------
+    step : float, array (k,) or callable
+        Size of the steps > 0, in units of time: one number, one for every step, or a function of the number
+        of steps taken before.
+    momentum : float, default 0
+        β in [0, 1): the velocity \(m \leftarrow \beta m + r\) takes the place of the negative gradient r
+        [eq:heavy_ball].
+    nesterov : bool, default False
+        Nesterov's momentum: \(\beta m + r\) with the new m takes the place of m.
+    batch_fraction : float, default 1
+        Fraction of the data in (0, 1] that a step sees, drawn anew in every step [eq:batches].
+    temperature : float, default 0
+        T ≥ 0: every step adds \(\sqrt{2\,T\,\mathrm{step}}\) times a fresh normal number to every parameter
+        [eq:langevin].
+    label_noise : float, default 0
+        Standard deviation ≥ 0 of fresh noise that is added to every label in every step [eq:label_noise].
+
+    Examples
+    --------
+    >>> trainer = GradientDescent(0.1, momentum=0.9)
     """
 
     step: Any
@@ -231,6 +330,7 @@ class GradientDescent(Steps):
             words = "one finite number > 0, an array of them, or a function"
             step = real("step", self.step, allowed, words)
             object.__setattr__(self, "step", step if isinstance(step, Tracer) else float(step))
+        object.__setattr__(self, "nesterov", flag("nesterov", self.nesterov))
         one_real("momentum", self.momentum, lambda x: (x >= 0) & (x < 1), "one number in [0, 1)")
         allowed = "one number in (0, 1]"
         one_real("batch_fraction", self.batch_fraction, lambda x: (x > 0) & (x <= 1), allowed)
@@ -244,43 +344,70 @@ class GradientDescent(Steps):
         return f"{type(self).__name__}({', '.join(told)})"
 
     def with_step(self, step: float | np.ndarray) -> "GradientDescent":
-        """The same trainer with other steps; sizes that are known are a number or a tuple."""
+        """The same trainer with other steps.
+
+        Parameters
+        ----------
+        step : float or array (k,)
+            Size of all steps, or of every one.
+
+        Returns
+        -------
+        GradientDescent
+            A copy.
+        """
         other = copy.copy(self)
         object.__setattr__(other, "step", tuple(np.asarray(step).tolist()) if np.ndim(step) else step)
         return other
 
     @property
     def inertia(self) -> float:
-        """What a step keeps of the one before."""
+        """The factor by which a step keeps the velocity of the step before."""
         return self.momentum
 
     @property
     def looks_ahead(self) -> bool:
-        """Whether momentum acts on the step that makes it, too."""
+        """Whether momentum is Nesterov's."""
         return self.nesterov
 
     @property
     def fraction(self) -> float:
-        """Share of the data that a step sees."""
+        """Fraction of the data that a step sees."""
         return self.batch_fraction
 
 
 def check_noise(trainer: Any) -> None:
-    """InputError for noise that cannot be."""
+    """InputError for a temperature or label noise that is negative or not finite."""
     for name in ("temperature", "label_noise"):
         value = getattr(trainer, name, 0.0)
         one_real(name, value, lambda x: (x >= 0) & np.isfinite(x), "one finite number ≥ 0")
 
 
 class HeavyBall(GradientDescent):
-    """Gradient descent that keeps the share `momentum` of its velocity [eq:heavy_ball]."""
+    """Gradient descent with momentum, as `GradientDescent(step, momentum)` [eq:heavy_ball].
+
+    Parameters
+    ----------
+    step : float, array (k,) or callable
+        Size of the steps, as in `GradientDescent`.
+    momentum : float
+        Factor in [0, 1) by which the velocity of the step before is kept.
+    """
 
     def __init__(self, step: Any, momentum: float):
         super().__init__(step, momentum)
 
 
 class SGD(GradientDescent):
-    """Gradient descent on a fresh random share `batch_fraction` of the data in every step [eq:batches]."""
+    """Gradient descent on mini-batches, as `GradientDescent(step, batch_fraction=…)` [eq:batches].
+
+    Parameters
+    ----------
+    step : float, array (k,) or callable
+        Size of the steps, as in `GradientDescent`.
+    batch_fraction : float
+        Fraction of the data in (0, 1] that a step sees, drawn anew in every step.
+    """
 
     def __init__(self, step: Any, batch_fraction: float):
         super().__init__(step, batch_fraction=batch_fraction)
@@ -295,14 +422,14 @@ class ShortSteps(Steps):
 
     @classmethod
     def through(cls, times: Float[np.ndarray, " k"], longest: float, temperature: float) -> "ShortSteps":
-        """Steps that reach all of some increasing times, none longer than that."""
+        """Steps that pass through all of the given increasing times, none longer than `longest`."""
         gaps = np.diff(np.concatenate([[0.0], times[times > 0]]))
         counts = np.ceil(gaps / longest * (1 - CLOSE)).astype(int)
         return cls(tuple(np.repeat(gaps / counts, counts).tolist()), temperature)
 
     @property
     def looks_back(self) -> bool:
-        """Whether a step follows the rates of the last two times."""
+        """A step uses the velocities of the last two times."""
         return True
 
 
@@ -310,7 +437,7 @@ Trainer = GradientFlow | Steps
 
 
 def check_features(task: Task, net: Model, trainer: Any = None) -> None:
-    """InputError where coordinates would have to be features, and are eigenvectors of a covariance."""
+    """InputError if coordinates must be features but are eigenvectors of a covariance."""
     if task.spectrum is None or not task.spectrum.eigenbasis:
         return
     told = "spectrum must be that of features: this one is of eigenvectors of a covariance, and "
@@ -329,13 +456,14 @@ def check_training(task: Any, net: Any, trainer: Any) -> None:
     """InputError unless these are a task, a network and a way to train it."""
     if not (isinstance(task, Task) and isinstance(net, Model)):
         raise InputError(
-            "the first argument must be a Task and the second a network or a Flow, "
+            "task must be a Task and net a network or a Flow, the first and the second argument, "
             f"got {type(task).__name__} and {type(net).__name__}"
         )
     check_features(task, net, trainer)
     if not isinstance(trainer, Trainer):
         raise InputError(
             "trainer must be GradientFlow(), GradientDescent(step, momentum, …), "
-            f"HeavyBall(step, momentum), SGD(step, batch_fraction) or an optax optimizer, got {trainer!r}"
+            "HeavyBall(step, momentum), SGD(step, batch_fraction) or an optax optimizer, "
+            f"got {shown(trainer)}"
         )
     untraced(step=getattr(trainer, "step", None))

@@ -1,4 +1,4 @@
-"""One update of the parameters, whatever trains: a step along a velocity, or an optimizer of one's own."""
+"""One update of the parameters: a step along a velocity, or an update of an optimizer of the user."""
 
 import dataclasses
 from typing import Any
@@ -13,7 +13,7 @@ __all__ = ["Update"]
 
 @dataclasses.dataclass(frozen=True)
 class Update:
-    """How the rate of the parameters becomes their change, with what is remembered between steps."""
+    """How the velocity of the parameters becomes their change, and what is remembered between steps."""
 
     heavy: bool
     looks_ahead: bool
@@ -26,8 +26,10 @@ class Update:
         return cls(trainer.inertia > 0, trainer.looks_ahead, trainer.transformation, trainer.looks_back)
 
     def begun(self, theta: Any) -> Any:
-        """What is remembered before the first step: nothing, a velocity, a rate and its step, or what is
-        an optimizer's own."""
+        """What is remembered before the first step.
+
+        Nothing, a velocity, the last rate and its step, or the state of an optimizer.
+        """
         if self.transformation is not None:
             return self.transformation.init(jnp.asarray(theta))
         if self.looks_back:

@@ -6,18 +6,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from dynafield.errors import FileError
+from dynafield.problem.checks import checked_path
 from dynafield.version import __version__
 
-__all__ = ["content", "read", "writable", "write"]
+__all__ = ["content", "read", "writable", "write", "write_table"]
 
 FORMAT = "dynafield 1"
 
 
 def digest(data: xr.Dataset) -> str:
-    """A fingerprint of every number and attribute, to tell a damaged file."""
+    """A fingerprint of every number and attribute, to recognize a damaged file."""
     sha = hashlib.sha256()
     for name in sorted(map(str, data.variables)):
         values = data[name].values
@@ -58,17 +60,30 @@ def signed(data: xr.Dataset, kind: str) -> xr.Dataset:
     return data
 
 
-def writable(path: str | Path) -> Path:
-    """`path`, or FileError if no file can be there."""
-    path = Path(path)
+def write_table(table: pd.DataFrame, path: Path) -> Path:
+    """Write a table as CSV, whole or not at all."""
+    part = path.with_name(path.name + ".part")
+    try:
+        table.to_csv(part, index=False)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+    return path
+
+
+def writable(path: str | Path, endings: tuple[str, ...] = ()) -> Path:
+    """`path`, or FileError if no file can be written there, or its suffix is none of the `endings`."""
+    path = checked_path("path", path)
     if path.is_dir() or not path.parent.is_dir():
         raise FileError(f"path must be a file in an existing folder, got {str(path)!r}")
+    if endings and path.suffix not in endings:
+        raise FileError(f"path must end in {', '.join(endings)}, got {str(path)!r}")
     return path
 
 
 def read(path: str | Path) -> xr.Dataset:
     """The data of a file written by `write`, or FileError saying what is wrong with it."""
-    path = Path(path)
+    path = checked_path("path", path)
     if not path.is_file():
         raise FileError(f"path must be an existing file, got {str(path)!r}")
     try:

@@ -15,5 +15,19 @@ class FlowRecord(TimedRecord):
     """A result of a flow; `net` is the flow, or after loading from a file its name."""
 
     def axes_of(self, over: tuple[str, ...], count: int) -> tuple[str, ...]:
-        """Axes without those of vectors where the flow deals in numbers."""
+        """Names of the axes of a field, without those of vectors if the functions of the flow return
+        numbers.
+
+        Parameters
+        ----------
+        over : tuple of str
+            Axes of the field besides those of parameters.
+        count : int
+            Number of axes that its values have besides these.
+
+        Returns
+        -------
+        tuple of str
+            Names.
+        """
         return over if len(over) == count else tuple(axis for axis in over if axis not in OPTIONAL)

@@ -24,9 +24,14 @@ __all__ = [
     "model_facts",
     "parameters",
     "problem_at",
+    "problem_words",
     "read_model",
     "read_problem",
 ]
+
+
+MARKS = {"delta": "δ", "sigma": "σ", "alpha": "α", "lam": "λ"}
+"""Parameters as they are written."""
 
 
 def parameters(task: Task, net: Any) -> dict[str, np.ndarray]:
@@ -51,6 +56,21 @@ def described(net: Any) -> str:
         return net.name
     bound = f" M={net.M:g}" if isinstance(net, TruncatedDiagonalNetwork) else ""
     return f"α={show(net.alpha, 6)} λ={show(net.lam, 6)} depth {net.depth}{bound}"
+
+
+def problem_words(task: Task, net: Any) -> str:
+    """Prior, inputs, model, and those numbers of a problem that do not vary, as the title of a figure."""
+    if isinstance(net, Network):
+        model = [f"depth {net.depth}"]
+        model += [f"M = {net.M:g}"] if isinstance(net, TruncatedDiagonalNetwork) else []
+    else:
+        model = [net.name]
+    fixed = [
+        f"{MARKS.get(name, name)} = {value.item():.4g}"
+        for name, value in parameters(task, net).items()
+        if not value.ndim and f"{MARKS.get(name, name)}=" not in model[0]  # a flow's name may say it
+    ]
+    return ", ".join([f"{task.prior}{task.inputs}", *fixed, *model])
 
 
 def add_problem(data: xr.Dataset, task: Task, net: Any) -> xr.Dataset:
@@ -82,7 +102,7 @@ def model_facts(net: Any) -> dict[str, Any]:
 
 
 def add_spectrum(data: xr.Dataset, task: Task) -> xr.Dataset:
-    """`data` with the variances of the features; a law of the user's own as its strata."""
+    """`data` with the variances of the features; a spectrum of the user's own is kept as its strata."""
     spectrum = task.spectrum
     if isinstance(spectrum, PowerLaw):
         numbers = {name: value for name, value in vars(spectrum).items() if value is not None}

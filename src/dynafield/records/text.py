@@ -10,7 +10,7 @@ __all__ = ["as_html", "as_text", "show"]
 
 
 def show(value: Any, digits: int = 10) -> str:
-    """A number with its digits, an array by its shape and range, anything else as it prints."""
+    """A number with its digits, an array by its shape and range, anything else as text."""
     if isinstance(value, str):
         return value
     try:
@@ -38,7 +38,7 @@ def as_text(title: str, rows: Sequence[tuple[str, str, str]]) -> str:
 
 
 def as_html(title: str, rows: Sequence[tuple[str, str, str]]) -> str:
-    """The same as a table for notebooks."""
+    """A title and rows as a table for notebooks."""
     cells = "".join(
         "<tr>" + "".join(f'<td style="text-align:left">{html.escape(cell)}</td>' for cell in row) + "</tr>"
         for row in rows

@@ -3,8 +3,6 @@
 import dataclasses
 from typing import Any
 
-import xarray as xr
-
 from dynafield.records.record import Record, quantity
 
 __all__ = ["TIME", "TimedRecord", "TwoTimeRecord"]
@@ -18,15 +16,6 @@ class TimedRecord(Record):
     """A result at times `t`, which are a coordinate of its data set."""
 
     t: Any = quantity("training times", over=TIME, swept=False)
-
-    def to_xarray(self) -> xr.Dataset:
-        """Everything as a labelled data set; times are a coordinate, settings are attributes."""
-        return super().to_xarray().rename(t="time").set_coords("time")
-
-    @classmethod
-    def from_xarray(cls, data: xr.Dataset) -> Record:
-        """The result that `to_xarray` described."""
-        return super().from_xarray(data.assign(t=data["time"]) if "time" in data else data)
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)

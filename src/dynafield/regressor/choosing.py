@@ -1,4 +1,4 @@
-"""What both estimators share: scaled columns, networks to choose from, and the choice by the estimate."""
+"""Common to both estimators: scaled columns, networks to choose from, and the choice by the estimate."""
 
 from typing import Any, NamedTuple
 
@@ -7,7 +7,7 @@ from jaxtyping import Float
 from sklearn.utils.validation import check_is_fitted
 
 from dynafield.errors import InputError
-from dynafield.problem.checks import integer, one_real, real_vector
+from dynafield.problem.checks import integer, one_real, real_list, shown
 from dynafield.problem.model import Model
 from dynafield.problem.networks import DiagonalNetwork
 from dynafield.simulation.learning_path import learning_path
@@ -51,7 +51,7 @@ def read_candidates(alpha: Any, lam: Any, depth: Any) -> Candidates:
     """The parameters of an estimator, each one value or several, α also "auto"; or InputError."""
     auto = isinstance(alpha, str)
     if auto and alpha != "auto":
-        raise InputError(f'alpha must be a number, several, or "auto", got {alpha!r}')
+        raise InputError(f'alpha must be a number, several, or "auto", got {shown(alpha)}')
     alphas = ALPHAS if auto else values("alpha", alpha, lambda x: x > 0, "finite and > 0")
     lams = values("lam", lam, lambda x: x >= 0, "finite and ≥ 0")
     depths = [integer("depth", one, 2) for one in (depth if isinstance(depth, (list, tuple)) else [depth])]
@@ -63,17 +63,14 @@ def read_candidates(alpha: Any, lam: Any, depth: Any) -> Candidates:
 
 def values(name: str, given: Any, ok: Any, allowed: str) -> np.ndarray:
     """One number or several, as a vector."""
-    if np.ndim(given) == 0:
-        return np.array([one_real(name, given, ok, f"one number {allowed}, or several")])
-    found = real_vector(name, given, ok, f"numbers {allowed}")
-    return np.array(found)
+    return real_list(name, given, ok, f"one number {allowed}, or several")
 
 
 def read_time(t_max: Any, auto_only: bool) -> float | str | None:
-    """Training time: a number, None for its end, or "auto"; None is not for a choice."""
+    """Training time: a number, None for convergence, or "auto"; None is refused where a model is chosen."""
     if isinstance(t_max, str):
         if t_max != "auto":
-            raise InputError(f't_max must be a number, None or "auto", got {t_max!r}')
+            raise InputError(f't_max must be a number, None or "auto", got {shown(t_max)}')
         return t_max
     if t_max is None:
         if auto_only:
@@ -89,7 +86,7 @@ def column_scale(X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " d"]:
 
 
 def scaled(X: Float[np.ndarray, "n d"], centre: np.ndarray, scale: np.ndarray) -> Float[np.ndarray, "n d"]:
-    """Columns around their centres and divided by their scales; constant ones are zero around their own."""
+    """Columns minus their centres, divided by their scales; constant columns become zero if centred."""
     out = (X - centre) / scale
     out[:, (np.ptp(X, axis=0) == 0) & (np.abs(centre) > 0)] = 0.0
     return out
@@ -111,7 +108,7 @@ class Choice(NamedTuple):
 
     @property
     def path(self) -> LearningPath:
-        """The best."""
+        """The path of the best candidate."""
         return self.paths[self.best]
 
     def at_stop(self, name: str) -> Float[np.ndarray, " m"]:
@@ -119,7 +116,7 @@ class Choice(NamedTuple):
         return np.array([getattr(path, name)[self.stop(path)] for path in self.paths])
 
     def stop(self, path: LearningPath) -> int:
-        """Where a candidate is stopped: at its best, or at the end where the time was given."""
+        """Index at which a candidate is stopped: of its best time, or of the last if the time was given."""
         return path.best if np.isinf(path.asked) else len(path.t) - 1
 
 
@@ -151,10 +148,18 @@ def choose(
 
 
 class WithPath:
-    """What estimators know of the path they were chosen from."""
+    """What both estimators keep of the path that was chosen."""
 
     def keep(self, choice: Choice, estimates: tuple[str, ...]) -> None:
-        """The best path, where it is stopped, and how all candidates compare."""
+        """Keep the best path, where it is stopped, and how all candidates compare.
+
+        Parameters
+        ----------
+        choice : Choice
+            All candidates, the best of them and its stop.
+        estimates : tuple of str
+            Names of the curves that are kept of all candidates.
+        """
         path, net = choice.path, choice.networks[choice.best]
         self.path_, self.t_ = path, path.t
         self.n_iter_, self.stop_ = choice.place, float(path.t[choice.place])
@@ -167,7 +172,18 @@ class WithPath:
             setattr(self, f"estimated_{name}_se_", choice.at_stop(f"{name}_se"))
 
     def plot_path(self, ax: Any = None) -> Any:
-        """The coefficients along training, with the stop."""
+        """Draw the coefficients along training, with the stop.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw. None: new axes.
+
+        Returns
+        -------
+        matplotlib Axes
+            The axes.
+        """
         from dynafield.figures.learning_path import draw_coefficients
 
         check_is_fitted(self)

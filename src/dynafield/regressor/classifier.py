@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dynafield.problem.checks import integer
+from dynafield.problem.checks import flag, integer, seed_of, unmasked
 from dynafield.problem.models import diagonal_flow, logistic_flow
 from dynafield.regressor.choosing import (
     Choice,
@@ -24,17 +24,53 @@ __all__ = ["DiagonalNetworkClassifier"]
 
 
 class DiagonalNetworkClassifier(WithPath, ClassifierMixin, BaseEstimator):
-    """Two classes told apart by a linear model: a diagonal network trained on the logistic loss.
+    """A linear classifier for two classes: a diagonal network trained on the logistic loss.
 
-    Parameters are those of `DiagonalNetworkRegressor`; "auto" chooses by the logistic loss of new data, which
-    every training run estimates of itself (`learning_path`). Training has no end where the classes
-    can be told apart without error, so that `t_max` is "auto" or a number. The intercept is the weight of a
-    constant feature.
+    "auto" chooses by the logistic loss of new data, as every training run estimates it from itself
+    (`learning_path`). Training does not converge if the classes can be separated without error, so that
+    `t_max` is "auto" or a number. The intercept is the weight of a constant feature.
 
-    After `fit`: ``coef_``, ``intercept_``, ``classes_``; ``t_``, ``train_loss_`` and ``coef_path_`` along
-    training; ``stop_``, ``n_iter_``; ``alpha_``, ``lam_``, ``depth_``, ``alphas_``, ``lams_``, ``depths_``;
-    ``estimated_test_loss_``, ``estimated_test_error_`` (share of wrong labels) and their standard errors, of
-    all candidates at their stops; ``path_``, the `LearningPath` of the best.
+    Parameters
+    ----------
+    alpha : float, list of float or "auto", default "auto"
+        Initial scale of the layers; "auto" chooses one of six.
+    lam : float or list of float, default 0
+        Weight decay.
+    depth : int or list of int, default 2
+        Number of layers.
+    t_max : float or "auto", default "auto"
+        Training time, in the units of gradient flow; "auto" stops where the estimated loss is least.
+    standardize : bool, default True
+        Whether columns are scaled to variance 1/d. False: X is used as it is.
+    fit_intercept : bool, default True
+        Whether X is centred and an intercept is fitted.
+    probes : int, default 8
+        Number of random directions by which losses are estimated, ≥ 2.
+    random_state : int, default 0
+        Seed of these directions.
+
+    Attributes
+    ----------
+    coef_, intercept_ : array (1, d), array (1,)
+        The linear model, in the units of X.
+    classes_ : array (2,)
+        The classes.
+    t_, train_loss_ : array (k,)
+        Training times, and the mean loss at these.
+    coef_path_ : array (k, d)
+        The coefficients along training.
+    stop_, n_iter_ : float, int
+        The time at which `coef_` are taken, and its index in `t_`.
+    alpha_, lam_, depth_
+        The values that were chosen.
+    alphas_, lams_, depths_ : array (m,)
+        Those of all candidates.
+    estimated_test_loss_, estimated_test_loss_se_ : array (m,)
+        Estimated loss of every candidate at its stop, and its standard error.
+    estimated_test_error_, estimated_test_error_se_ : array (m,)
+        Estimated fraction of wrong labels, and its standard error.
+    path_ : LearningPath
+        Training of the best candidate, on scaled data.
     """
 
     def __init__(
@@ -63,11 +99,28 @@ class DiagonalNetworkClassifier(WithPath, ClassifierMixin, BaseEstimator):
         return tags
 
     def fit(self, X: Any, y: Any) -> "DiagonalNetworkClassifier":
-        """Train on samples X with labels y of two classes."""
+        """Train on samples of two classes.
+
+        Parameters
+        ----------
+        X : array (n, d)
+            Samples by features.
+        y : array (n,)
+            Labels, of two different values.
+
+        Returns
+        -------
+        DiagonalNetworkClassifier
+            The estimator itself.
+        """
         candidates = read_candidates(self.alpha, self.lam, self.depth)
         t_max = read_time(self.t_max, auto_only=True)
         assert t_max is not None
-        probes, seed = integer("probes", self.probes, 2), integer("random_state", self.random_state, 0)
+        probes, seed = integer("probes", self.probes, 2), seed_of("random_state", self.random_state)
+        standardize = flag("standardize", self.standardize)
+        fit_intercept = flag("fit_intercept", self.fit_intercept)
+        unmasked("X", X)
+        unmasked("y", y)
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(y)
         self.classes_, place = np.unique(y, return_inverse=True)
@@ -75,10 +128,10 @@ class DiagonalNetworkClassifier(WithPath, ClassifierMixin, BaseEstimator):
             words = "Only binary classification is supported" if len(self.classes_) > 2 else "Only one class"
             raise ValueError(f"{words}: y must have two classes, got {len(self.classes_)} class(es)")
         d = X.shape[1]
-        centre = X.mean(axis=0) if self.fit_intercept else np.zeros(d)
-        scale = column_scale(X) if self.standardize else np.ones(d)
+        centre = X.mean(axis=0) if fit_intercept else np.zeros(d)
+        scale = column_scale(X) if standardize else np.ones(d)
         inputs = scaled(X, centre, scale)
-        if self.fit_intercept:
+        if fit_intercept:
             inputs = np.column_stack([inputs, np.ones(len(X))])
         networks = candidates.networks(1.0)
         labels = np.where(place == 1, 1.0, -1.0)
@@ -87,7 +140,17 @@ class DiagonalNetworkClassifier(WithPath, ClassifierMixin, BaseEstimator):
         return self
 
     def take(self, choice: Choice, scale: np.ndarray, centre: np.ndarray) -> None:
-        """What the choice has found, in the units of X."""
+        """Keep what the choice among candidates has found, in the units of X.
+
+        Parameters
+        ----------
+        choice : Choice
+            All candidates, the best of them and its stop.
+        scale : array (d,)
+            What columns were divided by.
+        centre : array (d,)
+            What was subtracted from them.
+        """
         self.keep(choice, ("test_loss", "test_error"))
         path, d = choice.path, len(scale)
         self.train_loss_, self.coef_path_ = path.train_loss, path.weights[:, :d] / scale
@@ -96,18 +159,51 @@ class DiagonalNetworkClassifier(WithPath, ClassifierMixin, BaseEstimator):
         self.coef_, self.intercept_ = coef[None], np.array([constant - centre @ coef])
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Outputs: logarithms of the odds of the second class."""
+        """Outputs: logarithms of the odds of the second class.
+
+        Parameters
+        ----------
+        X : array (m, d)
+            Samples by features.
+
+        Returns
+        -------
+        array (m,)
+            Outputs.
+        """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         return X @ self.coef_[0] + self.intercept_[0]
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities of both classes."""
+        """Probabilities of both classes.
+
+        Parameters
+        ----------
+        X : array (m, d)
+            Samples by features.
+
+        Returns
+        -------
+        array (m, 2)
+            Probabilities, in the order of `classes_`.
+        """
         second = expit(self.decision_function(X))
         return np.column_stack([1.0 - second, second])
 
     def predict(self, X: Any) -> np.ndarray:
-        """The more probable class."""
+        """The more probable class.
+
+        Parameters
+        ----------
+        X : array (m, d)
+            Samples by features.
+
+        Returns
+        -------
+        array (m,)
+            Labels.
+        """
         above = self.decision_function(X) > 0
         return self.classes_[above.astype(int)]
 

@@ -10,7 +10,21 @@ __all__ = ["Data", "Reduced", "reduce_rows"]
 
 
 class Data(NamedTuple):
-    """What one seed drew."""
+    """The data of one run.
+
+    Parameters
+    ----------
+    X : array (n, d)
+        Inputs.
+    y : array (n,)
+        Labels.
+    w_star : array (d,)
+        Target.
+    sigma : float
+        Standard deviation of the label noise.
+    variance : array (d,)
+        Variances s of the features; entries of X have variance s/d.
+    """
 
     X: Float[np.ndarray, "n d"]
     y: Float[np.ndarray, " n"]

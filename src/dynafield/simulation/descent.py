@@ -30,8 +30,8 @@ def descend(
 ) -> dict[int, int]:
     """Take the steps up to each of `stops` (increasing) and hand over the weights and u², v² there.
 
-    Mini-batches are rows of `data`, drawn by `rng`, as all noise is. `report` is told after every step how
-    much is done. Returns the networks that diverged, each with the step at which it did.
+    Mini-batches are rows of `data`, drawn by `rng`, as all noise is. `report` is called after every step
+    with the fraction that is done. Returns the networks that diverged, each with the step at which it did.
     """
     depth, sizes = net.depth, trainer.sizes(int(stops[-1]))
     rows, diverged, following = np.arange(len(u)), {}, 0
@@ -95,5 +95,5 @@ class Mover:
         return np.asarray(after)
 
     def keep(self, shape: tuple[int, ...], good: np.ndarray) -> None:
-        """Go on with some of the networks."""
+        """Keep only some of the networks."""
         self.memory = kept_entries(self.memory, shape, lambda x: x[:, good])

@@ -1,4 +1,4 @@
-"""Train one network on given data, to a time or until it has ended."""
+"""Train one network on given data, to a given time or to convergence."""
 
 import dataclasses
 from typing import NamedTuple
@@ -15,9 +15,11 @@ from dynafield.simulation.flow import integrate
 __all__ = ["Fit", "train_one"]
 
 RATIO = 1.25
-"""Between the times at which the end is looked for."""
+"""Factor between the times at which convergence is tested."""
 REACH = 1e15
 """Longest training, in units of the shortest time scale."""
+LONG = 20.0
+"""Longest training towards a known limit, beyond its logarithms of α, in units of 1/λ."""
 POINTS = 52
 """Times kept of training to a given time: five decades."""
 GROWING = 10.0
@@ -25,7 +27,7 @@ GROWING = 10.0
 
 
 class Fit(NamedTuple):
-    """Final weights, errors and weights on the way, and whether training had ended."""
+    """Final weights, errors and weights on the way, and whether training had converged."""
 
     w: Float[np.ndarray, " d"]
     t: Float[np.ndarray, " k"]
@@ -40,17 +42,23 @@ def train_one(
     net: DiagonalNetwork,
     t_max: float | None,
     tol: float,
+    end: Float[np.ndarray, " d"] | None = None,
 ) -> Fit:
     """Gradient flow until `t_max`, or for None until it has ended.
 
     Training has ended when w changes by less than `tol` while time grows by a quarter, and
     no layer is still growing: between activations, and between the lazy fit and the sparse
-    end of a network with weight decay, the weights stand still too.
+    end of a network with weight decay, the weights stand still too. Where the `end` is known, training
+    has ended once it is met to 10 `tol`; as the approach is slower than any exponential, it is followed
+    for a bounded time only.
     """
     (n, d), depth = X.shape, net.depth
     alpha, lam = float(net.alpha), float(net.lam)
     times = schedule(X, y, net, t_max)
+    if t_max is None and end is not None:
+        times = times[times <= (LONG + 4 * abs(np.log(alpha))) / lam]
     path = Path(np.zeros(d), [], [], False)
+    close = 0.0 if end is None else 10 * tol * (np.linalg.norm(end) + alpha**depth)
     with fitting_threads(X.size):
         data = reduce_rows(X, y, orthogonal=bool(alpha ** (2 * depth - 2) * np.sum(X**2) > 0.1 * n))
 
@@ -61,8 +69,10 @@ def train_one(
                 still = np.linalg.norm(w - path.w) <= tol * np.linalg.norm(w)
                 path.w = w
                 path.weights.append(w)
-                path.ended = bool(t > 0 and still) and at_rest(
-                    square, gap @ data.X * d / n, depth, lam, t, tol
+                path.ended = (
+                    bool(t > 0 and still) and at_rest(square, gap @ data.X * d / n, depth, lam, t, tol)
+                    if end is None
+                    else bool(t > 0 and np.linalg.norm(w - end) <= close)
                 )
                 if t_max is None and path.ended:
                     return False
@@ -81,7 +91,7 @@ def train_one(
 
 @dataclasses.dataclass
 class Path:
-    """Where training stands: last weights, errors and weights so far, whether it has ended."""
+    """Where training stands: last weights, errors and weights so far, whether it has converged."""
 
     w: np.ndarray
     errors: list[float]
@@ -90,7 +100,7 @@ class Path:
 
 
 def ignore(share: float) -> None:
-    """No progress is shown."""
+    """Show no progress."""
 
 
 def at_rest(square: np.ndarray, g: np.ndarray, depth: int, lam: float, t: float, tol: float) -> bool:
@@ -108,7 +118,7 @@ def at_rest(square: np.ndarray, g: np.ndarray, depth: int, lam: float, t: float,
 
 
 def schedule(X: np.ndarray, y: np.ndarray, net: DiagonalNetwork, t_max: float | None) -> np.ndarray:
-    """Times to look at, from 0: up to t_max, or from well below the first time scale without end."""
+    """Times at which training is observed, from 0 to t_max, or without limit if that is None."""
     if t_max is not None:
         return np.concatenate([[0.0], t_max * RATIO ** np.arange(1.0 - POINTS, 1.0)])
     n, d = X.shape

@@ -31,7 +31,9 @@ LONGEST_MOVE = 0.5
 SINGULAR = 0.3
 """Smallest derivative of a layer's own implicit equation."""
 SMALLEST = 1e-13
-"""Smallest step, relative to the time reached."""
+"""Smallest step, relative to the time reached, and to the first step."""
+MOST_STEPS = 200_000
+"""Steps that are tried at most: hard problems at the tightest tolerance take some thousands."""
 
 
 class Linear(NamedTuple):
@@ -62,13 +64,13 @@ def integrate(
     """Follow the flow from (u, v) through `times` (increasing, from 0 on).
 
     `observe(row, indices, w, squares)` receives the weights of a network and its u², v² at
-    some of the times, and may answer False to leave it there; `report` is told after every
+    some of the times, and may answer False to leave it there; `report` is called after every
     step how much is done. Returns the networks whose step became too small, each with the
     time it had reached.
     """
     layers, decay, tol = Layers(net, u, v), 0.5 * lam, SHARE * tol
     past = BackwardDifferences(layers.start, *first_step(layers, decay, data, delta, tol))
-    following, dead = np.zeros(len(u), int), {}
+    following, dead, least, tried = np.zeros(len(u), int), {}, SMALLEST * past.step, 0
     if times[0] == 0:
         w, squares = layers.state(layers.start).w, layers.squares(layers.start)
         for row in past.rows.tolist():
@@ -78,6 +80,7 @@ def integrate(
             return dead
     with np.errstate(over="ignore", invalid="ignore"):  # of steps that are too long, and refused
         while len(past.rows):
+            tried += 1
             line, correction = newton(layers, past, decay[past.rows], data, delta, tol)
             error = norm(line, correction, tol) * ERROR[past.order[past.rows]]
             made = (error < 1.0) & line.good & (np.max(np.abs(correction), axis=1) < LONGEST_MOVE)
@@ -85,7 +88,8 @@ def integrate(
             going = deliver(layers, past, correction, made, times, following, observe)
             factor, order = choose(past, line, correction, error, made, tol)
             past.move(np.where(made[:, None], correction, 0.0), made, factor, order)
-            stuck = going & (past.step[past.rows] < SMALLEST * past.t[past.rows] + 1e-290)
+            limit = np.maximum(SMALLEST * past.t[past.rows], least[past.rows])
+            stuck = going & ((past.step[past.rows] < limit + 1e-290) | (tried >= MOST_STEPS))
             dead |= {int(row): float(past.t[row]) for row in past.rows[stuck]}
             past.rows = past.rows[going & ~stuck]
             report(share_done(past.t, times))
@@ -93,7 +97,7 @@ def integrate(
 
 
 def share_done(t: np.ndarray, times: np.ndarray) -> float:
-    """How much of the way lies behind, as steps go: in the logarithm of time."""
+    """Fraction of the work that is done, in the logarithm of time, as steps go."""
     first = max(1e-6 * times[-1], 1e-290)
     return float(np.mean(np.log1p(np.minimum(t, times[-1]) / first)) / np.log1p(times[-1] / first))
 

@@ -38,13 +38,14 @@ class FlowPlan(NamedTuple):
     targets: str
     draw: Draw
     trainer: Trainer
+    tol: float
     t: np.ndarray
     end: float
 
 
 @dataclasses.dataclass
 class FlowSeen:
-    """What is kept of one run: curves over times, NaN where training did not get."""
+    """What is kept of one run: curves over times, NaN for times that training did not reach."""
 
     curves: dict[str, np.ndarray]
     overlap: np.ndarray
@@ -97,7 +98,7 @@ def train_flow(plan: FlowPlan, seed: int, run: int, report: Callable[[float], No
 
 
 class Moving(NamedTuple):
-    """State of a run: θ, the optimizer's memory (a velocity), and the time at which it failed (0: not)."""
+    """State of a run: θ, the optimizer's memory, and the time at which it failed (0 if it did not)."""
 
     theta: Any
     memory: Any
@@ -105,7 +106,7 @@ class Moving(NamedTuple):
 
 
 def blank(plan: FlowPlan, features: Features) -> FlowSeen:
-    """Nothing seen yet."""
+    """Empty curves of a run."""
     times, flow = len(plan.t), plan.net
     channels = np.full((*flow.channels, times), np.nan)
     curves = {name: np.full(times, np.nan) for name in MEASURES}
@@ -137,7 +138,7 @@ def curvature(flow: Model, data: Finite, theta: Any, t: Any) -> Any:
 
 @jax.jit
 def scale(flow: Model, data: Finite, theta: Any, t: Any = 0.0) -> Any:
-    """1 + mean square of ℓ and θ, by which divergence is told."""
+    """1 + mean square of ℓ and θ, by which divergence is recognized."""
     f = jnp.tensordot(data.X, jax.vmap(flow.w, in_axes=(0, None))(theta, t), 1)
     ell = jax.vmap(flow.ell, in_axes=(0, 0, None))(f, data.datum, t)
     return jnp.mean(ell**2) + jnp.mean(theta**2)
@@ -151,7 +152,7 @@ def advance(
         return state, True
     trainer = plan.trainer
     if isinstance(trainer, GradientFlow):
-        theta, sound = integrate(bare(plan.net), data, state.theta, start, end, trainer.tol)
+        theta, sound = integrate(bare(plan.net), data, state.theta, start, end, plan.tol)
         return state._replace(theta=theta), bool(sound)
     steps = trainer.number("t_eval", np.array([start, end]))
     batch = max(1, round(trainer.fraction * plan.n)) if trainer.fraction < 1 else plan.n

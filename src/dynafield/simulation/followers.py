@@ -97,7 +97,7 @@ class Probes:
         return self.own_part_removed(response, np.stack(self.f[:length]), np.stack(self.ell[:length]), left)
 
     def left_out(self) -> Float[np.ndarray, " n"]:
-        """The same, now."""
+        """Outputs as if each datum had been left out, at the present time."""
         return self.outputs_without(self.response())[-1]
 
 
@@ -176,7 +176,7 @@ class OtherWeights:
         self.changes = [np.zeros((n, count)) - self.level(self.shifts[0])]
 
     def shift(self, left_out: np.ndarray, t: float) -> Float[np.ndarray, "n m"]:
-        """What data send back more or less."""
+        """The shift of what data send back."""
         return self.multipliers * np.asarray(own_data.sent_back(self.given, left_out, np.asarray(t)))[:, None]
 
     def level(self, shift: np.ndarray) -> np.ndarray:
@@ -208,5 +208,5 @@ def leverages(given: Given) -> Float[np.ndarray, " n"]:
 
 
 def size_of(values: np.ndarray) -> float:
-    """Root mean square."""
+    """Root mean square of the values."""
     return float(np.sqrt(np.mean(values**2)))

@@ -1,4 +1,4 @@
-"""Laws of the inputs: independent entries of mean 0 and variance 1/d, or a matrix that is given."""
+"""Distributions of the inputs: independent entries of mean 0 and variance 1/d, or a given matrix."""
 
 import abc
 import dataclasses
@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from dynafield.errors import InputError
-from dynafield.problem.checks import real_matrix
+from dynafield.problem.checks import called, check_memory, real_matrix, shown
 
 __all__ = ["InputLaw", "read_inputs"]
 
@@ -22,7 +22,7 @@ CENTRE = 0.5
 
 
 class InputLaw(abc.ABC):
-    """Where the matrix of inputs comes from."""
+    """A source of input matrices."""
 
     name: str
 
@@ -37,7 +37,7 @@ class Gaussian(InputLaw):
     name = "gaussian"
 
     def draw(self, rng: np.random.Generator, n: int, d: int) -> Float[np.ndarray, "n d"]:
-        """N(0, 1/d)."""
+        """Entries from N(0, 1/d)."""
         return rng.standard_normal((n, d)) / np.sqrt(d)
 
 
@@ -47,7 +47,7 @@ class Binary(InputLaw):
     name = "binary"
 
     def draw(self, rng: np.random.Generator, n: int, d: int) -> Float[np.ndarray, "n d"]:
-        """±1/√d."""
+        """Entries ±1/√d."""
         return (2.0 * rng.integers(0, 2, (n, d)) - 1.0) / np.sqrt(d)
 
 
@@ -57,20 +57,21 @@ class Uniform(InputLaw):
     name = "uniform"
 
     def draw(self, rng: np.random.Generator, n: int, d: int) -> Float[np.ndarray, "n d"]:
-        """Uniform on ±√(3/d)."""
+        """Entries uniform on ±√(3/d)."""
         return rng.uniform(-1.0, 1.0, (n, d)) * np.sqrt(3.0 / d)
 
 
 @dataclasses.dataclass
 class Sampler(InputLaw):
-    """What a function of (rng, n, d) returns."""
+    """Matrices that a function of (rng, n, d) returns."""
 
     function: Callable[[np.random.Generator, int, int], Any]
     name = "sampler"
 
     def draw(self, rng: np.random.Generator, n: int, d: int) -> Float[np.ndarray, "n d"]:
         """The function's matrix, checked."""
-        X = real_matrix("inputs, called with (rng, n, d),", self.function(rng, n, d))
+        what = "inputs, called with (rng, n, d),"
+        X = real_matrix(what, called(what, self.function, rng, n, d))
         if X.shape != (n, d):
             raise InputError(f"inputs, called with (rng, {n}, {d}), must return that shape, got {X.shape}")
         spread, centre = d * float(np.mean(X**2)), np.sqrt(d) * float(np.mean(X))
@@ -84,7 +85,7 @@ class Sampler(InputLaw):
 
 @dataclasses.dataclass
 class Given(InputLaw):
-    """One matrix for every seed."""
+    """One matrix for all runs."""
 
     X: np.ndarray
     name = "matrix"
@@ -95,20 +96,22 @@ class Given(InputLaw):
 
 
 def read_inputs(inputs: Any, delta: float, d: int | None) -> tuple[InputLaw, int, int]:
-    """The law, n and d from what the user gave."""
+    """The source of inputs, n and d from what the user gave."""
     laws = {law.name: law for law in (Gaussian(), Binary(), Uniform())}
     if isinstance(inputs, InputLaw):
         law = inputs
     elif isinstance(inputs, str):
         if inputs not in laws:
             raise InputError(
-                f"inputs must be {', '.join(map(repr, laws))}, a sampler or a matrix, got {inputs!r}"
+                f"inputs must be {', '.join(map(repr, laws))}, a sampler or a matrix, got {shown(inputs)}"
             )
         law = laws[inputs]
     elif callable(inputs):
         law = Sampler(inputs)
     else:
         law = Given(real_matrix("inputs", inputs))
+        if not np.any(law.X):
+            raise InputError("inputs must vary: all entries of this matrix are zero, nothing can be learnt")
     if isinstance(law, Given):
         n, columns = law.X.shape
         if d is not None and d != columns:
@@ -120,7 +123,8 @@ def read_inputs(inputs: Any, delta: float, d: int | None) -> tuple[InputLaw, int
             )
         d = columns
     d = 500 if d is None else d
-    n = round(delta * d)
+    n = round(min(delta * d, 1e300))
+    check_memory("d", d, 16.0 * n * d, f"take a smaller d, or a smaller delta than {delta:g}")
     if n < 2:
         raise InputError(f"delta · d must give n ≥ 2 samples, got {delta:g} · {d} = {delta * d:g}")
     return law, n, d

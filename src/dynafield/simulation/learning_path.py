@@ -9,9 +9,21 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from dynafield.deprecation import old_calls
 from dynafield.errors import InputError, SolveError
 from dynafield.numerics import chebyshev
-from dynafield.problem.checks import integer, labelled_data, one_real, untraced
+from dynafield.problem.checks import (
+    check_memory,
+    flag,
+    flag_or_none,
+    integer,
+    labelled_data,
+    one_real,
+    real_list,
+    seed_of,
+    shown,
+    untraced,
+)
 from dynafield.problem.model import Model, SquaredLoss, bare
 from dynafield.problem.optimizers import as_trainer
 from dynafield.problem.trainers import DIVERGED, GradientFlow, Steps
@@ -22,8 +34,9 @@ from dynafield.simulation.followers import Copies, OtherWeights, Probes, Stretch
 from dynafield.simulation.left_out import Response
 from dynafield.simulation.own_data import FlowSteps, Given, Outputs, Taken
 from dynafield.simulation.path_record import LearningPath
+from dynafield.simulation.plan import read_coordinates
 
-__all__ = ["learning_path"]
+__all__ = ["learning_path", "train"]
 
 PER_DECADE = 10
 """Times of a path in each decade."""
@@ -32,7 +45,7 @@ EARLY = 0.03
 MOST_TIMES = 160
 """Times of a path at most."""
 PATIENCE = 6.0
-"""Training that chooses its end goes on for this many times the time at which the estimate was least."""
+"""Training that stops by itself goes on for this many times the time at which the estimate was least."""
 BETTER = 1e-3
 """Relative gain of the estimate that counts."""
 EXACT_WORK = 2e7
@@ -46,11 +59,13 @@ SHAPE = 16
 SAFE = 1.25
 """Margin of the largest rate, which is known from a few powers."""
 MOST_STEPS = 1_000_000
-"""Steps of descent at most where training chooses its end."""
+"""Steps of descent at most if training stops by itself."""
 
 
 class Schedule(NamedTuple):
-    """Times to look at, from 0; whether training may choose its end among them; and the end asked for."""
+    """Times at which training is observed, from 0; whether it may stop early; and the last time asked
+    for.
+    """
 
     t: Float[np.ndarray, " k"]
     open_end: bool
@@ -70,53 +85,152 @@ class Plan(NamedTuple):
     features: np.ndarray
 
 
+@old_calls()
 def learning_path(
     X: Any,
     y: Any,
     net: Any,
     t_max: Any = None,
+    *,
     trainer: Any = GradientFlow(),  # noqa: B008 - immutable
     probes: Any = 8,
     seed: Any = 0,
-    *,
     exact: bool | None = None,
     fit_intercept: bool = False,
     coordinates: Any = None,
     tol: Any = 1e-3,
     progress: Wanted = None,
 ) -> LearningPath:
-    r"""Train on inputs X and labels y, and estimate the error on new data at every moment [eq:leave_one_out].
+    """Train on your own data, and estimate the error on new data at every time [eq:leave_one_out].
 
-    Rows of X are taken as independent draws of one law; nothing else is assumed of it. Its columns should
-    have variance of order 1/d, as everywhere, for `alpha`, `lam` and times to mean what they mean in theory.
+    Rows of X are taken as independent draws from one distribution; nothing else is assumed of it. Columns
+    should have variance of order 1/d, as everywhere, for `alpha`, `lam` and times to mean what they mean in
+    theory.
 
     Parameters
     ----------
-    X, y
-        n rows of d inputs, and n labels: numbers, or ±1 for `logistic_flow`.
-    net
+    X : array (n, d)
+        Inputs, one row for each sample.
+    y : array (n,)
+        Labels: numbers, or ±1 for `logistic_flow`.
+    net : Network or Model
         A network of any depth, or a flow with one channel; its `datum.f_star` is the label.
-    t_max
-        Training time; None goes on until the estimate has not improved for long.
-    trainer
-        `GradientFlow()`, or `GradientDescent(step, …)` without noise and batches.
-    probes
-        Random directions along which the response of training is measured; 0 for training alone.
-    seed
-        Of their signs, and of a flow's random start.
-    exact
-        Leave out every datum in turn, by training n copies side by side. By default where that is cheap.
-    fit_intercept
-        Add a constant to the outputs that fits at every moment (squared loss).
-    coordinates
-        Features whose weights are kept; all by default.
-    tol
-        Relative error of the weights in one step of gradient flow; that of a whole path is a few times more.
+    t_max : float, optional
+        Training time, in the units of gradient flow. None: train until the estimate has stopped improving.
+    trainer : GradientFlow or GradientDescent, default GradientFlow()
+        How the model is trained; without noise and mini-batches.
+    probes : int, default 8
+        Number of random directions along which the response of training is measured. 0: nothing is estimated.
+    seed : int, default 0
+        Seed of the probes, and of a flow's random start.
+    exact : bool, optional
+        Whether every datum is really left out in turn, by training n copies side by side. None: if that is
+        cheap.
+    fit_intercept : bool, default False
+        Whether a constant is added to the outputs that fits best at every time (squared loss only).
+    coordinates : list of int, optional
+        Features whose weights are kept at all times. None: all.
+    tol : float, default 1e-3
+        Relative error of the weights in one step of gradient flow; that of a whole path is a few times
+        larger.
+    progress : bool or callable, optional
+        As in `simulate`.
+
+    Returns
+    -------
+    LearningPath
+        Errors and weights along training. Ctrl-C returns the path so far.
+
+    Raises
+    ------
+    InputError
+        If shapes do not fit, or the model or trainer is not one for given data.
+    SolveError
+        If training diverges.
     """
     plan, theta = checked(X, y, net, t_max, trainer, probes, seed, exact, fit_intercept, coordinates, tol)
-    schedule = times_of(plan, t_max, theta)
+    return followed(plan, times_of(plan, t_max, theta), theta, Progress("learning path", 1.0, progress))
+
+
+def train(
+    X: Any,
+    y: Any,
+    net: Any,
+    t: Any,
+    *,
+    trainer: Any = GradientFlow(),  # noqa: B008 - immutable
+    seed: Any = 0,
+    fit_intercept: bool = False,
+    coordinates: Any = None,
+    tol: Any = 1e-5,
+    progress: Wanted = None,
+) -> LearningPath:
+    """Train on your own data, and keep the weights along training; nothing is estimated.
+
+    Columns of X should have variance of order 1/d for `alpha`, `lam` and times to mean what they mean in
+    theory.
+
+    Parameters
+    ----------
+    X : array (n, d)
+        Inputs, one row for each sample.
+    y : array (n,)
+        Labels: numbers, or ±1 for `logistic_flow`.
+    net : Network or Model
+        A network of any depth, or a flow with one channel; its `datum.f_star` is the label.
+    t : float or array (k,)
+        Training time, in the units of gradient flow; or increasing times at which weights and errors are
+        kept, besides t = 0. With steps, times after a step.
+    trainer : GradientFlow or GradientDescent, default GradientFlow()
+        How the model is trained; without noise and mini-batches.
+    seed : int, default 0
+        Seed of a flow's random start.
+    fit_intercept : bool, default False
+        Whether a constant is added to the outputs that fits best at every time (squared loss only).
+    coordinates : list of int, optional
+        Features whose weights are kept. None: all.
+    tol : float, default 1e-5
+        Relative error of the weights in one step of gradient flow; that of a whole path is a few times
+        larger.
+    progress : bool or callable, optional
+        As in `simulate`.
+
+    Returns
+    -------
+    LearningPath
+        `weights` over (time, feature), `train_error` and `train_loss` over time; `test_error` is NaN.
+
+    Raises
+    ------
+    InputError
+        If shapes do not fit, or the model or trainer is not one for given data.
+    SolveError
+        If training diverges.
+    """
+    several = np.ndim(t) > 0
+    kept = times_after_start("t", t) if several else None
+    end = t if kept is None else float(kept[-1])
+    plan, theta = checked(X, y, net, end, trainer, 0, seed, False, fit_intercept, coordinates, tol)
+    schedule = times_of(plan, end, theta)
+    if kept is not None:
+        if isinstance(plan.trainer, Steps):
+            plan.trainer.number("t", kept)
+        schedule = Schedule(np.concatenate([[0.0], kept]), False, end)
+    return followed(plan, schedule, theta, Progress("training", 1.0, progress))
+
+
+def times_after_start(name: str, times: Any) -> Float[np.ndarray, " k"]:
+    """Increasing times > 0; a first time that is 0 is left out."""
+    t = real_list(name, times, lambda x: (x >= 0) & np.isfinite(x), "increasing times ≥ 0")
+    if np.any(np.diff(t) <= 0) or not np.any(t > 0):
+        raise InputError(f"{name} must be increasing times, at least one of them > 0")
+    return t[t > 0]
+
+
+def followed(plan: Plan, schedule: Schedule, theta: Any, progress: Progress) -> LearningPath:
+    """Training through all times; after Ctrl-C, up to the last one that was reached."""
     path = Path(plan, schedule, theta)
-    with Progress("learning path", 1.0, progress) as bar:
+    with progress as bar:
         try:
             for k in range(1, len(schedule.t)):
                 path.advance(float(schedule.t[k]))
@@ -126,13 +240,13 @@ def learning_path(
         except KeyboardInterrupt:
             if len(path.moments) < 3:
                 raise
-            warnings.warn(f"interrupted: the path ends at t = {path.t[-1]:.4g}", stacklevel=2)
+            warnings.warn(f"interrupted: the path stops at t = {path.t[-1]:.4g}", stacklevel=4)
             return path.result(float(schedule.t[-1] if not schedule.open_end else 1e300))
     return path.result(schedule.asked)
 
 
 def share(k: int, schedule: Schedule) -> float:
-    """How much is done: late times cost most."""
+    """Fraction of the work that is done: late times cost most."""
     t = schedule.t
     return float(np.sqrt(t[k] / t[-1])) if not schedule.open_end else k / (len(t) - 1)
 
@@ -144,15 +258,17 @@ def checked(
     """The arguments as a plan, and where parameters start; or InputError."""
     X, y = labelled_data(X, y)
     n, d = X.shape
-    check_model(net, y, bool(fit_intercept))
+    fit_intercept, exact = flag("fit_intercept", fit_intercept), flag_or_none("exact", exact)
+    check_model(net, y, fit_intercept)
     trainer = as_trainer(trainer)
     if not isinstance(trainer, (GradientFlow, Steps)) or getattr(trainer, "transformation", None) is not None:
-        raise InputError(f"trainer must be GradientFlow() or GradientDescent(step, …), got {trainer!r}")
+        raise InputError(f"trainer must be GradientFlow() or GradientDescent(step, …), got {shown(trainer)}")
     if trainer.random:
         raise InputError(f"trainer must be without noise and batches for a learning path, got {trainer!r}")
     if t_max is not None:
         one_real("t_max", t_max, lambda x: (x > 0) & np.isfinite(x), "one finite number > 0, or None")
-    probes, seed = integer("probes", probes, 0), integer("seed", seed, 0)
+    probes, seed = integer("probes", probes, 0), seed_of("seed", seed)
+    check_memory("probes", probes, 16.0 * probes * (n + d), "take fewer: the error bar needs a few alone")
     one_real("tol", tol, lambda x: (x >= 1e-8) & (x <= 0.1), "one number from 1e-8 to 0.1")
     if exact is None:
         exact = probes > 0 and n <= EXACT_DATA and n * n * d <= EXACT_WORK
@@ -163,11 +279,8 @@ def checked(
     normals = np.random.default_rng(seed).standard_normal((d, model.start.normals))
     start = model.start.rows(normals, np.full(d, np.nan))
     if not np.all(np.isfinite(start)):
-        raise InputError("net must start without knowing w*, which own data do not have")
-    if coordinates is None:
-        features = np.arange(d)
-    else:
-        features = np.unique([integer("coordinates", j, 0, d - 1) for j in np.atleast_1d(coordinates)])
+        raise InputError("net must have a start that does not depend on w*, which is not known here")
+    features = np.arange(d) if coordinates is None else np.unique(read_coordinates(coordinates, d))
     given = Given.of(bare(model), X, y, bool(fit_intercept))
     return Plan(given, net, trainer, probes, exact, seed, float(tol), features), jnp.asarray(start, float)
 
@@ -182,14 +295,14 @@ def check_model(net: Any, y: Float[np.ndarray, " n"], fit_intercept: bool) -> No
     if net.channels != ():
         raise InputError(f"net must have one channel for a learning path, got {net.channels}")
     if net.own.normals or np.size(net.own.rows(np.zeros((1, 0)))) > 1:
-        raise InputError("net must have no randomness z of its own: what is in your labels is in y")
+        raise InputError("net must have no randomness z of its own: your labels y contain it already")
     if fit_intercept and not isinstance(net, SquaredLoss):
-        raise InputError("fit_intercept must be False but for the squared loss: add a constant column to X")
+        raise InputError("fit_intercept must be False unless the loss is squared: add a constant column to X")
     net.check_labels(y)
 
 
 def times_of(plan: Plan, t_max: float | None, theta: Any) -> Schedule:
-    """Times with equal ratios, from one at which nothing much has happened; after whole steps of descent."""
+    """Times with equal ratios, from one at which little has happened; for descent, after whole steps."""
     pace = own_data.pace(plan.given, theta)
     first = EARLY / max(pace, 1e-290)
     if not np.isfinite(pace):
@@ -213,7 +326,7 @@ def times_of(plan: Plan, t_max: float | None, theta: Any) -> Schedule:
 
 
 class Training:
-    """Training under way: where it stands, and the steps it takes."""
+    """Training under way: its present state, and the steps it takes."""
 
     def __init__(self, plan: Plan, schedule: Schedule, theta: Any):
         self.plan, self.t = plan, 0.0
@@ -225,12 +338,12 @@ class Training:
         self.largest = DIVERGED * (1.0 + float(np.mean(self.seen.ell**2)))
 
     def look(self) -> Outputs:
-        """What is seen now."""
+        """What training shows at the present time."""
         seen = own_data.observe(self.plan.given, self.state[0], np.asarray(self.t))
         return jax.tree.map(np.asarray, seen)
 
     def advance(self, end: float) -> Stretch:
-        """On to the next time."""
+        """Train up to the next time."""
         start, before, last = self.t, self.state, self.seen
         steps = self.steps_to(end)
         if self.rule:
@@ -260,7 +373,7 @@ class Training:
         return FlowSteps(jnp.asarray(t), jnp.asarray(h), table, jnp.asarray(len(taken)))
 
     def flow_steps(self, t: float, end: float) -> Iterator[tuple[float, float, chebyshev.Stages]]:
-        """Steps of a flow whose errors are allowed, each taken."""
+        """Steps of a flow whose errors are within the tolerance, each of them taken."""
         given, tol = self.plan.given, self.plan.tol
         while t < end * (1 - 1e-12):
             theta, memory = self.state
@@ -315,7 +428,7 @@ class Path:
         self.moments = [self.moment(0.0, one.seen, out)]
 
     def advance(self, end: float) -> None:
-        """On to the next time, with everything that follows."""
+        """Train up to the next time, with all that follows training."""
         stretch = self.training.advance(end)
         out = np.full(len(self.plan.given.y), np.nan)
         if self.probes and self.weights and self.tangents:
@@ -329,7 +442,7 @@ class Path:
         self.moments.append(self.moment(end, stretch.seen, out))
 
     def moment(self, t: float, seen: Outputs, left_out: np.ndarray) -> Moment:
-        """What is known now."""
+        """Everything that is known at the present time."""
         each = own_data.measured(self.plan.given, jnp.asarray(left_out), np.asarray(t))
         return Moment(t, seen, left_out, np.mean(np.asarray(each), axis=0))
 
@@ -339,7 +452,7 @@ class Path:
         return np.array([moment.t for moment in self.moments])
 
     def stacked(self, name: str) -> np.ndarray:
-        """What has been seen over time."""
+        """One of the observed quantities over all times so far."""
         return np.stack([getattr(moment.seen, name) for moment in self.moments])
 
     def left_out(self) -> Float[np.ndarray, "k n"]:
@@ -353,7 +466,7 @@ class Path:
         return np.asarray(over_time(self.plan.given, *padded))[: len(f)]
 
     def settled(self) -> bool:
-        """Whether outputs have stood still for long, or training has moved and the estimate not improved."""
+        """Whether outputs have long stopped moving, or the estimate has long stopped improving."""
         which = judged(self.plan.net)
         train = np.mean(self.stacked("measures"), axis=1)[:, which]
         f, t = self.stacked("f"), self.t
@@ -439,7 +552,9 @@ class Path:
 
 
 def judged(net: Model) -> int:
-    """Which measure a stop is chosen by: the loss (0) where a model has one of its own, else the error."""
+    """The measure by which a stop is chosen: the loss (0) if a model has one of its own, else the error
+    (1).
+    """
     return 0 if net.own_loss else 1
 
 

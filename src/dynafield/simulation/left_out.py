@@ -74,7 +74,7 @@ class Ramps:
         leverage: Float[np.ndarray, " n"],
     ) -> tuple[Float[np.ndarray, "j m"], Float[np.ndarray, "j m"]]:
         """The last row of a `Response`, from derivatives of outputs and the slope of ℓ."""
-        # outputs follow shifts by this share: what signs would show of that by chance is taken out
+        # outputs follow shifts by this fraction: what signs would show of that by chance is taken out
         size = max(float(np.sum(self.total**2)), 1e-290)
         follow = float(np.clip(-np.sum(self.total * outputs) / size, 0.0, 1.0))
         weight = 1.0 / np.maximum(leverage, SHORTEST)[:, None]

@@ -11,7 +11,7 @@ __all__ = ["Observables"]
 
 
 class Observables:
-    """Curves of all networks trained on one data set; NaN where training did not get."""
+    """Curves of all networks trained on one data set; NaN for times that training did not reach."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class Observables:
         self.curvature = 0.0  # the largest met, where steps follow it
 
     def take(self, row: int, which: np.ndarray, w: np.ndarray, squares: np.ndarray) -> None:
-        """Weights and u², v² of one network at some of the times; beyond the last, weights are final only."""
+        """Record weights and u², v² of one network at some times; after the last time only final weights."""
         n, d = self.data.X.shape
         self.w[row] = w[-1]
         kept = which < self.train_error.shape[1]
@@ -67,6 +67,6 @@ class Observables:
         return self
 
     def stop(self, row: int, t: float) -> None:
-        """Training of one network failed at time t."""
+        """Record that training of one network failed at time t."""
         self.stopped_at[row] = t
         self.w[row] = np.nan

@@ -77,7 +77,7 @@ class Shift(NamedTuple):
     end: Any
 
     def at(self, t: Any) -> Any:
-        """Its value."""
+        """The value of the shift at a time."""
         return self.first + (self.last - self.first) * ((t - self.start) / (self.end - self.start))
 
 
@@ -227,7 +227,7 @@ class Outputs(NamedTuple):
 
 @eqx.filter_jit
 def observe(given: Given, theta: Any, t: Any) -> Outputs:
-    """Training itself."""
+    """What is seen of training at a time."""
     w = given.w(theta, t)
     bare = given.X @ w
     level = given.level(bare, jnp.ones_like(given.y)) if given.intercept else jnp.zeros(())

@@ -7,10 +7,11 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Float
 
-from dynafield.errors import FileError, InputError
-from dynafield.problem.checks import real_matrix
+from dynafield.errors import InputError
+from dynafield.problem.checks import one_real, real_matrix
 from dynafield.problem.text import trainer_facts, trainer_of
 from dynafield.problem.trainers import Trainer
+from dynafield.records import doors
 from dynafield.records.problems import described, model_facts, read_model
 from dynafield.records.record import Labelled, quantity
 from dynafield.records.text import show
@@ -21,9 +22,40 @@ __all__ = ["LearningPath"]
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class LearningPath(Labelled):
-    """One training run on given data, and what it would do on new ones, estimated from the run itself.
+    """Training on your own data, with the error on new data estimated from the run itself.
 
-    `test_error_se` is the standard error of `test_error`: the scatter over the data, and that of the probes.
+    Attributes
+    ----------
+    net : Network or Model
+        What was trained.
+    trainer : GradientFlow or GradientDescent
+        How it was trained.
+    t : array (k,)
+        Training times.
+    train_error, train_loss : array (k,)
+        Mean error and loss of the data.
+    test_error, test_loss : array (k,)
+        Estimated error and loss of new data; NaN if nothing was estimated.
+    test_error_se, test_loss_se : array (k,)
+        Their standard errors, from the scatter over the data and over the probes.
+    degrees_of_freedom : array (k,)
+        Trace of the derivative of outputs in labels.
+    intercept : array (k,)
+        Intercept; 0 if none is fitted.
+    weights : array (k, c)
+        Weights of the features that were kept.
+    feature : array of int (c,)
+        Numbers of these features.
+    left_out : array (k, n)
+        Output on every datum, as if it had been left out of training.
+    n, d : int
+        Numbers of samples and of features.
+    probes, exact, fit_intercept, seed
+        Arguments of `learning_path`.
+    by_loss : bool
+        Whether the best stop is that of the loss; otherwise that of the error.
+    asked : float
+        Time up to which training was to go; infinite if it was to stop by itself.
     """
 
     title: ClassVar[str] = "training on given data, with the test error estimated"
@@ -56,12 +88,12 @@ class LearningPath(Labelled):
 
     @property
     def judged(self) -> tuple[np.ndarray, np.ndarray]:
-        """What a stop is chosen by, and its error bar: the loss where a model has its own, else the error."""
+        """The curve by which a stop is chosen, and its error bar: the loss if a model has its own."""
         return (self.test_loss, self.test_loss_se) if self.by_loss else (self.test_error, self.test_error_se)
 
     @property
     def best(self) -> int:
-        """Place of the time at which the estimate is least; the last where nothing is estimated."""
+        """Index of the time at which the estimate is least; the last one if nothing was estimated."""
         values = self.judged[0]
         return int(np.nanargmin(values)) if np.any(np.isfinite(values)) else len(self.t) - 1
 
@@ -72,7 +104,7 @@ class LearningPath(Labelled):
 
     @property
     def complete(self) -> bool:
-        """Whether training went as far as it was to go."""
+        """Whether training reached the time that was asked for."""
         return bool(np.isinf(self.asked) or self.t[-1] >= self.asked * (1 - 1e-9))
 
     @property
@@ -81,39 +113,88 @@ class LearningPath(Labelled):
         return self.weights_at(self.best_stop)
 
     def weights_at(self, t: float) -> Float[np.ndarray, " d"]:
-        """All weights at one of the times."""
+        """All weights at one of the times.
+
+        Parameters
+        ----------
+        t : float
+            One of the times of the path.
+
+        Returns
+        -------
+        array (d,)
+            Weights.
+
+        Raises
+        ------
+        InputError
+            If weights of some features were not kept, or `t` is none of the times.
+        """
         if len(self.feature) < self.d:
             raise InputError(f"weights of {len(self.feature)} of {self.d} features were kept: ask for all")
         return self.weights[self.place(t)]
 
     def place(self, t: float) -> int:
-        """Where a time is, or InputError."""
+        """Index of a time.
+
+        Parameters
+        ----------
+        t : float
+            One of the times of the path.
+
+        Returns
+        -------
+        int
+            Its index in `t`.
+
+        Raises
+        ------
+        InputError
+            If it is none of the times.
+        """
+        t = one_real("t", t, lambda x: x >= 0, "one of the times of the path")
         place = int(np.argmin(np.abs(self.t - t)))
         if not np.isclose(self.t[place], t, rtol=1e-6):
             raise InputError(f"t must be one of the times of the path, got {t!r}; {self.t[place]:g} is near")
         return place
 
     def predict(self, X: Any, t: float | None = None) -> Float[np.ndarray, " k"]:
-        """Outputs on other inputs, at the best stop or at another time of the path."""
+        """Outputs on other inputs.
+
+        Parameters
+        ----------
+        X : array (m, d)
+            Inputs, scaled as those of training.
+        t : float, optional
+            One of the times of the path. None: the best stop.
+
+        Returns
+        -------
+        array (m,)
+            Outputs.
+        """
         X, t = real_matrix("X", X), self.best_stop if t is None else t
         if X.shape[1] != self.d:
             raise InputError(f"X must have {self.d} columns, got {X.shape[1]}")
         return X @ self.weights_at(t) + self.intercept[self.place(t)]
 
-    def plot(self, ax: Any = None) -> Any:
-        """Training error and estimated test error against time, with the best stop."""
-        from dynafield.figures.learning_path import draw_learning_path
-
-        return draw_learning_path(self, ax)
-
     def plot_weights(self, ax: Any = None) -> Any:
-        """The weights against time, with the best stop."""
-        from dynafield.figures.learning_path import draw_weights
+        """Draw the weights against time, with the best stop.
 
-        return draw_weights(self, ax)
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw. None: new axes.
+
+        Returns
+        -------
+        matplotlib Axes
+            The axes.
+        """
+        return doors.draw(self, ax, "plot_weights")
 
     def rows(self) -> list[tuple[str, str, str]]:
-        """What the path shows of itself."""
+        """Rows of the printed table."""
         probed = f"{self.probes} probes, seed {self.seed}" if self.probes else "nothing estimated"
         how = "each left out in turn" if self.exact else probed
         much = "" if self.complete else f", stopped before t={self.asked:g}"
@@ -134,7 +215,7 @@ class LearningPath(Labelled):
         ]
 
     def facts(self) -> dict[str, Any]:
-        """The model, the trainer and the settings."""
+        """The model, the trainer and the settings, as attributes of a file."""
         names = ("n", "d", "probes", "exact", "by_loss", "fit_intercept", "seed")
         numbers = {f"net_{name}": float(value) for name, value in self.net.numbers().items()}
         told = model_facts(self.net) | numbers | trainer_facts(self.trainer, float(self.t[-1]))
@@ -142,25 +223,14 @@ class LearningPath(Labelled):
 
     def to_xarray(self) -> xr.Dataset:
         """Everything as a labelled data set over times, features and samples."""
-        data = xr.Dataset()
-        for field in self.numbered():
-            facts = field.metadata
-            data[field.name] = (facts["over"], getattr(self, field.name), {"long_name": facts["meaning"]})
-        return data.rename(t="time").set_coords(["time", "feature"]).assign_attrs(self.facts())
+        return super().to_xarray().set_coords("feature")
 
     @classmethod
-    def from_xarray(cls, data: xr.Dataset) -> "LearningPath":
-        """The path that `to_xarray` described."""
+    def settings(cls, data: xr.Dataset) -> dict[str, Any]:
+        """The fields that `facts` wrote, from the attributes of a data set."""
         facts = data.attrs
-        try:
-            values = cls.values_in(data.assign(t=data["time"]))
-            names = ("n", "d", "probes", "seed")
-            flags = ("exact", "by_loss", "fit_intercept")
-            numbers = {k.removeprefix("net_"): v for k, v in facts.items() if k.startswith("net_")}
-            return cls(
-                net=read_model(facts, numbers), trainer=trainer_of(facts), **values,
-                **{name: int(facts[name]) for name in names}, **{name: bool(facts[name]) for name in flags},
-                asked=float(facts["asked"]),
-            )  # fmt: skip
-        except KeyError as error:
-            raise FileError(f"a {cls.__name__} must contain {error}, and the file does not") from error
+        numbers = {k.removeprefix("net_"): v for k, v in facts.items() if k.startswith("net_")}
+        whole = {name: int(facts[name]) for name in ("n", "d", "probes", "seed")}
+        flags = {name: bool(facts[name]) for name in ("exact", "by_loss", "fit_intercept")}
+        problem = {"net": read_model(facts, numbers), "trainer": trainer_of(facts)}
+        return problem | whole | flags | {"asked": float(facts["asked"])}

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dynafield.errors import InputError
-from dynafield.problem.checks import integer, one_real, real_vector, same_shape, untraced
+from dynafield.problem.checks import flag, integer, one_real, real_vector, same_shape, shown, untraced
 from dynafield.problem.networks import Network
 from dynafield.problem.task import Task
-from dynafield.problem.trainers import Steps, Trainer, check_training
+from dynafield.problem.trainers import GradientFlow, Steps, Trainer, check_training
 from dynafield.simulation.flows import FlowPlan
 from dynafield.simulation.inputs import InputLaw, read_inputs
 from dynafield.simulation.targets import Draw, read_targets
@@ -18,6 +18,8 @@ __all__ = ["Plan", "make_plan"]
 TIMES = 100
 """Times at which curves are kept unless the user says otherwise, over DECADES decades."""
 DECADES = 5
+TOLERANCE = 1e-6
+"""Relative error of w as a vector in gradient flow, unless the user says otherwise."""
 
 
 class Plan(NamedTuple):
@@ -34,6 +36,7 @@ class Plan(NamedTuple):
     targets: str
     draw: Draw
     trainer: Trainer
+    tol: float
     t: np.ndarray
     end: float
     start: tuple[np.ndarray, np.ndarray] | None
@@ -55,35 +58,57 @@ def make_plan(
     coordinates: Any,
     residuals: Any,
     weights: Any,
+    tol: Any,
 ) -> Plan | FlowPlan:
     """The arguments of `simulate`, checked."""
     check_training(task, net, trainer)
     for name, value in dict(delta=task.delta, sigma=task.sigma).items():
         if np.ndim(value):
-            raise InputError(f"{name} must be one number in simulate (α and λ may be arrays), got {value!r}")
+            raise InputError(
+                f"{name} must be one number in simulate (α and λ may be arrays), got {shown(value)}"
+            )
     untraced(delta=task.delta, sigma=task.sigma)
     if d is not None:
         d = integer("d", d, 1)
+    trainer, tol = read_tolerance(trainer, tol)
     law, n, d = read_inputs(inputs, float(task.delta), d)
+    residuals, weights = flag("residuals", residuals), flag("weights", weights)
     if not isinstance(net, Network):
         check_unused(start, coordinates, residuals, weights)
         for name, value in net.numbers().items():
             one_real(name, value, np.isfinite, "one number in simulate")
         net.try_out(task)
         times = read_times(t_max, t_eval, trainer)
-        return FlowPlan(task, net, n, d, law, *read_targets(targets, d), trainer, *times)
+        return FlowPlan(task, net, n, d, law, *read_targets(targets, d), trainer, tol, *times)
     untraced(alpha=net.alpha, lam=net.lam)
     shape = same_shape(alpha=net.alpha, lam=net.lam)
     alpha, lam = (np.broadcast_to(np.asarray(x, float), shape).ravel() for x in (net.alpha, net.lam))
     chosen = np.zeros(0, int)
     if np.size(coordinates):
-        chosen = np.array([integer("coordinates", i, 0, d - 1) for i in np.atleast_1d(coordinates).tolist()])
+        chosen = np.array(read_coordinates(coordinates, d))
     name, draw = read_targets(targets, d)
     return Plan(
-        task, net, alpha, lam, shape, n, d, law, name, draw, trainer,
+        task, net, alpha, lam, shape, n, d, law, name, draw, trainer, tol,
         *read_times(t_max, t_eval, trainer), read_start(start, shape, d),
-        chosen, bool(residuals), bool(weights),
+        chosen, residuals, weights,
     )  # fmt: skip
+
+
+def read_tolerance(trainer: Trainer, tol: Any) -> tuple[Trainer, float]:
+    """The trainer without the tolerance that it used to carry, and the tolerance of gradient flow."""
+    if isinstance(trainer, GradientFlow) and trainer.tol is not None:
+        tol = trainer.tol if tol is None else tol
+        trainer = GradientFlow(temperature=trainer.temperature)
+    tol = TOLERANCE if tol is None else tol
+    return trainer, one_real(
+        "tol", tol, lambda x: (x >= 1e-12) & (x <= 1e-2), "one number from 1e-12 to 1e-2"
+    )
+
+
+def read_coordinates(coordinates: Any, d: int) -> list[int]:
+    """Indices of features, one or several."""
+    listed = [coordinates] if np.ndim(coordinates) == 0 else list(np.asarray(coordinates).ravel())
+    return [integer("coordinates", one, 0, d - 1) for one in listed]
 
 
 def check_unused(start: Any, coordinates: Any, residuals: Any, weights: Any) -> None:

@@ -1,16 +1,18 @@
 """Train finite networks of a task."""
 
+import math
 import warnings
 from collections.abc import Callable, Generator
-from typing import Any
+from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
 
 from dynafield.compiled import make_room
+from dynafield.deprecation import old_calls
 from dynafield.errors import SolveError
 from dynafield.numerics.processes import in_processes
 from dynafield.numerics.threads import fitting_threads
-from dynafield.problem.checks import integer
+from dynafield.problem.checks import check_memory, flag, integer, seed_of
 from dynafield.problem.model import MEASURES, Model
 from dynafield.problem.networks import DiagonalNetwork, Network, layer
 from dynafield.problem.optimizers import as_trainer
@@ -34,12 +36,40 @@ LAZY = 0.3
 """Initial slope α^(2L-2) from which it pays to rotate the data so that the lazy flow is diagonal."""
 
 
+class Options(TypedDict, total=False):
+    """The keyword arguments of `simulate`, for type checkers."""
+
+    d: int | None
+    runs: int
+    t_eval: Any
+    trainer: Any
+    inputs: Any
+    seed: int
+    targets: Any
+    start: Any
+    coordinates: Any
+    residuals: bool
+    weights: bool
+    tol: float | None
+    throw: bool
+    progress: Wanted
+    workers: int
+
+
+@overload  # networks first: they are models, too
+def simulate(  # pyright: ignore[reportOverlappingOverload]
+    task: Task, net: Network, t_max: Any, **options: Unpack[Options]
+) -> Runs: ...
+@overload
+def simulate(task: Task, net: Model, t_max: Any, **options: Unpack[Options]) -> FlowRuns: ...
+@old_calls(seeds="runs")
 def simulate(
     task: Task,
     net: Model,
     t_max: Any,
+    *,
     d: int | None = None,
-    seeds: int = 10,
+    runs: int = 10,
     t_eval: Any = None,
     trainer: Any = GradientFlow(),  # noqa: B008 - immutable
     inputs: Any = "gaussian",
@@ -52,26 +82,70 @@ def simulate(
     throw: bool = True,
     progress: Wanted = None,
     workers: int = 1,
+    tol: float | None = None,
 ) -> Any:
-    r"""Train `seeds` networks of dimension `d` (500) on independent data sets of `task`.
+    """Train finite networks on independent data sets of a task.
 
-    Arrays of α and λ are trained together, on the same data for each seed; δ and σ are one
-    number each. Curves are kept at `t_eval` (0 and 100 times up to `t_max` by default), the
-    weights at `t_max`, so that memory does not grow with the number of steps. `trainer` is
-    `GradientFlow()` or `GradientDescent(step, momentum, nesterov, batch_fraction)`;
-    `inputs` is "gaussian", "binary", "uniform", a function of (rng, n, d) with entries of mean 0
-    and variance 1/d, or a matrix; `targets`
-    is "proportions" (every component of the prior in its exact share), "iid", or a vector;
-    `start` is a pair of vectors u(0), v(0) in place of α. `coordinates` (a list of
-    indices), `residuals` and `weights` ask for more than the errors. The result is a `Runs`; of a `Flow`
-    in place of the network, to which these four do not apply, a `FlowRuns`.
+    Arrays of α and λ are trained together, all on the same data in each run; δ and σ are one number each.
+    Curves are kept at `t_eval` only, and weights at `t_max`, so that memory does not grow with the number of
+    steps.
 
-    A run that fails (gradient descent with too large a step) raises SolveError with the
-    step; with `throw=False` its curves are NaN from there, `stopped_at` has the time and
-    `status` says so.
-    Ctrl-C returns the runs that have finished, with a warning. `workers` > 1 trains that many
-    data sets at once, each in a process of its own. `progress` shows a bar (None: on a terminal), or is
-    called with the share done and words, and may raise KeyboardInterrupt to stop.
+    Parameters
+    ----------
+    task : Task
+        The distribution of the data, with one δ and one σ.
+    net : Network or Model
+        What is trained; the numbers of a model that is no network are one number each.
+    t_max : float
+        Training time > 0, in the units of gradient flow; with steps, the sum of their sizes.
+    d : int, optional
+        Dimension of the inputs; n = δ d samples are drawn. None: 500, or the columns of the matrix `inputs`.
+    runs : int, default 10
+        Number of data sets, each with one network for every α and λ.
+    t_eval : array (k,), optional
+        Increasing times at which curves are kept; with steps, times after a step. None: 0 and 100 times up to
+        `t_max`, equally spaced in log t.
+    trainer : GradientFlow, GradientDescent, Optax or an optax optimizer, default GradientFlow()
+        How the networks are trained.
+    inputs : str, callable or array (n, d), default "gaussian"
+        "gaussian", "binary" or "uniform"; a function of (rng, n, d) that returns a matrix (n, d) with entries
+        of mean 0 and variance 1/d; or one matrix for all runs.
+    seed : int, default 0
+        Seed of all random numbers; run number i depends on (seed, i) only.
+    targets : str or array (d,), default "proportions"
+        "proportions": every component of the prior has its exact fraction of the entries; "iid": entries are
+        independent; or the target w* itself.
+    start : pair of arrays (d,), optional
+        u(0) and v(0) of a network. None: α in every entry.
+    coordinates : list of int, default ()
+        Coordinates of a network whose weights are kept at `t_eval`.
+    residuals : bool, default False
+        Whether the residuals Xw - y of a network are kept at `t_eval`.
+    weights : bool, default False
+        Whether all weights of a network are kept at `t_eval`.
+    throw : bool, default True
+        Whether a run that fails raises SolveError. False: its curves are NaN from there, `stopped_at` has the
+        time, and `status` is "failed".
+    progress : bool or callable, optional
+        Whether a progress bar is shown; None: on a terminal. Or a function of the fraction done and a text,
+        which may raise KeyboardInterrupt to stop.
+    workers : int, default 1
+        Number of processes that train at the same time, one data set each.
+    tol : float, optional
+        Relative error of w as a vector in gradient flow, from 1e-12 to 1e-2, met to within a small factor at
+        every time. None: 1e-6. Without effect on steps.
+
+    Returns
+    -------
+    Runs or FlowRuns
+        `Runs` of a network, `FlowRuns` of any other model. Ctrl-C returns the runs that have finished.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range, or does not apply to a model that is no network.
+    SolveError
+        If a run fails, for example gradient descent with too large a step.
     """
     plan: Any = make_plan(
         task,
@@ -86,17 +160,27 @@ def simulate(
         coordinates,
         residuals,
         weights,
+        tol,
     )
+    count, seed = integer("runs", runs, 1), seed_of("seed", seed)
+    workers, throw = min(count, integer("workers", workers, 1)), flag("throw", throw)
+    check_memory("runs", count, result_bytes(plan) * count, "take fewer, or keep less of each")
     make_room()
-    count, seed = integer("seeds", seeds, 1), integer("seed", seed, 0)
-    workers = min(count, integer("workers", workers, 1))
     finished = train_all(plan, count, seed, workers, throw, Progress("training", float(count), progress))
-    runs = (collect if isinstance(net, Network) else collect_flow)(plan, finished, count, seed)
+    found = (collect if isinstance(net, Network) else collect_flow)(plan, finished, count, seed)
     if throw:
-        check_finished(runs)
-    if not runs.complete:
-        warnings.warn(f"interrupted: {runs.seeds} of {count} runs have finished", stacklevel=2)
-    return runs
+        check_finished(found)
+    if not found.complete:
+        warnings.warn(f"interrupted: {found.count} of {count} runs have finished", stacklevel=3)
+    return found
+
+
+def result_bytes(plan: Any) -> float:
+    """Bytes that are kept of one run."""
+    if isinstance(plan, FlowPlan):
+        return 8.0 * (plan.d * (2 + plan.net.states) + len(plan.t) * (4 + 2 * plan.net.outputs))
+    per_time = 4 + len(plan.coordinates) + plan.n * plan.residuals + plan.d * plan.weights
+    return 8.0 * (len(plan.alpha) * (plan.d + len(plan.t) * per_time) + 2 * plan.d)
 
 
 def train_all(
@@ -121,7 +205,7 @@ def train_all(
 
 
 def show(progress: Progress, done: float) -> None:
-    """Runs done, in the bar."""
+    """Update the progress bar with the number of finished runs."""
     progress.show(done, f"{int(done)}/{progress.count:.0f} runs")
 
 
@@ -194,7 +278,7 @@ def follow(
     arguments = (plan.net, plan.lam, u, v, reduced, plan.n / plan.d)
     times = plan.t if plan.t[-1] >= plan.end * (1 - 1e-12) else np.append(plan.t, plan.end)
     if isinstance(plan.trainer, GradientFlow):
-        return integrate(*arguments, plan.trainer.tol, times, seen.take, report)
+        return integrate(*arguments, plan.tol, times, seen.take, report)
     stops = plan.trainer.number("t_eval", times)
     observe = seen.take
     if isinstance(plan.trainer, ShortSteps):
@@ -232,20 +316,45 @@ def draw_data(plan: Plan, seed: int, run: int) -> Data:
     return Data(X, y, w_star, sigma, features.variance)
 
 
+@old_calls()
 def training_data(
     task: Task,
     d: int = 500,
+    *,
     inputs: Any = "gaussian",
     seed: int = 0,
     run: int = 0,
     targets: Any = "proportions",
 ) -> Data:
-    """X, y and w* on which `simulate`, called with the same arguments, trains its run number `run`."""
+    """The data on which `simulate`, called with the same arguments, trains one of its runs.
+
+    Parameters
+    ----------
+    task : Task
+        The distribution of the data, with one δ and one σ.
+    d : int, default 500
+        Dimension of the inputs.
+    inputs : str, callable or array (n, d), default "gaussian"
+        As in `simulate`.
+    seed : int, default 0
+        As in `simulate`.
+    run : int, default 0
+        Number of the run, from 0.
+    targets : str or array (d,), default "proportions"
+        As in `simulate`.
+
+    Returns
+    -------
+    Data
+        A named tuple of inputs X (n, d), labels y (n,), target w_star (d,), sigma, and the variances (d,) of
+        the features.
+    """
     plan = make_plan(
-        task, DiagonalNetwork(1.0), 1.0, d, None, GradientFlow(), inputs, targets, None, (), False, False
-    )
+        task, DiagonalNetwork(1.0), 1.0, d, None, GradientFlow(), inputs, targets, None, (), False, False,
+        None,
+    )  # fmt: skip
     assert isinstance(plan, Plan)
-    return draw_data(plan, integer("seed", seed, 0), integer("run", run, 0))
+    return draw_data(plan, seed_of("seed", seed), integer("run", run, 0))
 
 
 def collect(plan: Plan, finished: dict[int, Observables], asked: int, seed: int) -> Runs:
@@ -269,6 +378,7 @@ def collect(plan: Plan, finished: dict[int, Observables], asked: int, seed: int)
         **{name: stacked(name) for name in (*curves, "coordinates", "residuals", "weights")},
         coordinate=plan.coordinates if len(plan.coordinates) else None,
         trainer=plan.trainer,
+        tol=plan.tol if isinstance(plan.trainer, GradientFlow) else math.nan,
         inputs=plan.law.name,
         targets=plan.targets,
         start="alpha" if plan.start is None else "given",
@@ -297,6 +407,7 @@ def collect_flow(plan: FlowPlan, finished: dict[int, FlowSeen], asked: int, seed
         **{name: np.stack([getattr(one, name) for one in runs]) for name in names},
         variance=variances(plan, [one.variance for one in runs]),
         trainer=plan.trainer,
+        tol=plan.tol if isinstance(plan.trainer, GradientFlow) else math.nan,
         inputs=plan.law.name,
         targets=plan.targets,
         start="theta0",

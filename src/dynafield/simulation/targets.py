@@ -1,4 +1,4 @@
-"""Features of a finite network: variances and targets, drawn from their joint law."""
+"""Features of a finite network: variances and targets, drawn from their joint distribution."""
 
 from collections.abc import Callable
 from functools import partial
@@ -30,7 +30,7 @@ Draw = Callable[[Task, int, np.random.Generator], Features]
 
 
 def drawn(proportions: bool, task: Task, d: int, rng: np.random.Generator) -> Features:
-    """Each stratum in its exact share of d (to one entry), in random order, or independent draws.
+    """Each stratum with its exact fraction of d (to one entry), in random order, or independent draws.
 
     Entries within a Gaussian component are independent draws.
     """
@@ -44,7 +44,7 @@ def drawn(proportions: bool, task: Task, d: int, rng: np.random.Generator) -> Fe
 
 
 def given(vector: np.ndarray, task: Task, d: int, rng: np.random.Generator) -> Features:
-    """Targets that are given, with variances in their shares."""
+    """Targets that are given, with variances in exact proportions."""
     variance = np.ones(d) if task.spectrum is None else task.spectrum.variances(d)
     return Features(variance, np.array(vector))
 

@@ -1,1 +1,1 @@
-"""Many problems at once; the only room, with the doors, that may use several engines."""
+"""Studies of many problems at once, which may use several engines."""

@@ -1,13 +1,23 @@
-"""Clusters that hand out machines."""
+"""Clusters that run the batches of a sweep."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import Any
 
 from dynafield.errors import InputError
 from dynafield.problem.checks import integer
 
-__all__ = ["slurm_cluster"]
+__all__ = ["need_dask", "slurm_cluster"]
+
+PACKAGES = {"scheduler": "distributed", "slurm": "dask_jobqueue"}
+"""Packages that the options of a sweep need."""
+
+
+def need_dask(option: str) -> None:
+    """InputError unless the package that an option needs is installed."""
+    if find_spec(PACKAGES[option]) is None:
+        raise InputError(f"{option} needs Dask: pip install 'dynafield[cluster]'")
 
 
 @contextmanager
@@ -17,10 +27,9 @@ def slurm_cluster(jobs: int | None) -> Iterator[Any]:
         yield None
         return
     jobs = integer("slurm", jobs, 1)
-    try:
-        from dask_jobqueue.slurm import SLURMCluster
-    except ImportError:
-        raise InputError("slurm needs dask-jobqueue: install dynafield[cluster]") from None
+    need_dask("slurm")
+    from dask_jobqueue.slurm import SLURMCluster
+
     try:
         cluster = SLURMCluster()
     except ValueError as error:

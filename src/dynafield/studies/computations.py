@@ -1,4 +1,4 @@
-"""What a study can compute at its points, many points at once."""
+"""Computations that a study can do at its points, many points at once."""
 
 import abc
 import dataclasses
@@ -8,18 +8,20 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import xarray as xr
 
+from dynafield.deprecation import warn_of
 from dynafield.dmft.solve import solve
 from dynafield.errors import InputError, SolveError
-from dynafield.problem.checks import integer, one_real, real_vector
+from dynafield.problem.checks import flag, integer, one_real, real_list
 from dynafield.problem.text import numbers
-from dynafield.problem.trainers import GradientFlow, Steps
+from dynafield.problem.trainers import Steps
 from dynafield.simulation.inputs import read_inputs
 from dynafield.simulation.simulate import simulate
 from dynafield.studies.optimization import optimize
 from dynafield.studies.phases import phases
 from dynafield.studies.points import Point, together
 from dynafield.theory.fixed_points import fixed_point
-from dynafield.theory.phases import STAGES, Phases
+from dynafield.theory.phases import STAGES
+from dynafield.theory.phases_record import Phases
 from dynafield.theory.rates import convergence_rate
 
 __all__ = ["COMPUTATIONS", "Computation", "Part"]
@@ -28,7 +30,7 @@ MEASURES = ("plateau_end", "grokking_time", "activation_50%", "best_stop", "best
 
 
 class Part(NamedTuple):
-    """A number, text or curve per point."""
+    """A number, text or curve for each point."""
 
     meaning: str
     over: tuple[str, ...] = ()
@@ -41,12 +43,18 @@ class Computation(abc.ABC):
 
     name: ClassVar[str]
     many: ClassVar[bool] = False
-    """Whether batches are independent work for processes (otherwise one process with all cores is best)."""
+    """Whether batches are best given to several processes, instead of one process with all cores."""
+
+    renamed: ClassVar[Mapping[str, str]] = {}
+    """New names of settings, by the old ones that study files may still have."""
 
     @classmethod
     def read(cls, table: Mapping[str, Any]) -> "Computation":
-        """From the table of a study, or InputError naming the key."""
+        """Made from the table of a study; InputError with the name of the key if something is wrong."""
         fields = {field.name: field for field in dataclasses.fields(cls)}
+        for old in cls.renamed.keys() & table.keys():
+            warn_of(f"{cls.name}.{old} is now called {cls.name}.{cls.renamed[old]}")
+        table = {cls.renamed.get(key, key): value for key, value in table.items()}
         for key in table:
             if key not in fields:
                 known = ", ".join(fields) or "no settings"
@@ -60,23 +68,23 @@ class Computation(abc.ABC):
             raise InputError(f"{cls.name}.{error}") from None
 
     def settings(self) -> dict[str, Any]:
-        """Settings in plain types."""
+        """The settings in plain types."""
         return {k: list(v) if isinstance(v, tuple) else v for k, v in dataclasses.asdict(self).items()}
 
     @abc.abstractmethod
     def parts(self) -> dict[str, Part]:
-        """What it makes at each point."""
+        """The numbers that it computes at each point."""
 
     def coordinates(self) -> dict[str, np.ndarray]:
         """Values along the axes of its curves."""
         return {}
 
     def group(self, point: Point) -> Any:
-        """Points with the same value can be computed at once."""
+        """Points with the same value of this can be computed at once."""
         return (point.prior, point.spectrum, point.depth, point.M)
 
     def admit(self, point: Point) -> None:
-        """InputError if a point cannot be computed at all."""
+        """Raise InputError if a point cannot be computed."""
         point.problem()
 
     @abc.abstractmethod
@@ -84,7 +92,7 @@ class Computation(abc.ABC):
         """The parts of several points of one group: first axis over the points."""
 
     def run(self, points: Sequence[Point], seed: int) -> xr.Dataset:
-        """The parts of a batch; if it fails, of its points one by one, with the errors of those that fail."""
+        """The parts of a batch. If it fails, points are computed one by one, and errors are kept."""
         try:
             return self.labelled(self.compute(points, seed), [""] * len(points))
         except (InputError, SolveError, ArithmeticError, ValueError) as failure:
@@ -102,7 +110,7 @@ class Computation(abc.ABC):
         return made
 
     def labelled(self, found: dict[str, Any], errors: list[str]) -> xr.Dataset:
-        """Parts with names, axes and meanings."""
+        """The parts as a data set with names, axes and meanings."""
         data = xr.Dataset()
         for name, part in self.parts().items():
             values = np.asarray(found[name])
@@ -124,7 +132,7 @@ class FixedPoints(Computation):
     name = "fixed_point"
 
     def parts(self) -> dict[str, Part]:
-        """Errors and responses at the end of training."""
+        """Errors and responses in the limit of training."""
         return {
             "case": Part("regularized, ridgeless or interpolating", text=True),
             "test_error": Part("population error C_w + σ²"),
@@ -134,7 +142,7 @@ class FixedPoints(Computation):
         }
 
     def compute(self, points: Sequence[Point], seed: int) -> dict[str, Any]:
-        """All at once."""
+        """All points at once."""
         found = fixed_point(*together(points))
         return {name: np.broadcast_to(np.asarray(getattr(found, name)), len(points)) for name in self.parts()}
 
@@ -146,31 +154,31 @@ class Rates(Computation):
     name = "convergence_rate"
 
     def parts(self) -> dict[str, Part]:
-        """The rate."""
+        """The rate of convergence."""
         return {"gamma": Part("rate γ: the loss decays as exp(-2γt); 0 for λ > 0")}
 
     def compute(self, points: Sequence[Point], seed: int) -> dict[str, Any]:
-        """All at once."""
+        """All points at once."""
         found = convergence_rate(*together(points))
         return {"gamma": np.broadcast_to(np.asarray(found.gamma), len(points))}
 
 
 @dataclasses.dataclass(frozen=True)
 class BestAlpha(Computation):
-    """`optimize` over α for the end of training, at every point."""
+    """The α with the smallest test error in the limit of training, by `optimize`, at every point."""
 
     name = "best_alpha"
 
     def parts(self) -> dict[str, Part]:
-        """The best α, whether it is an end of its range, and the test error."""
+        """The best α, whether it is a limit of its range, and the test error."""
         return {
-            "best_alpha": Part("α with the least test error at the end of training"),
-            "boundary": Part("end of the range of α at which it lies, if it does", text=True),
+            "best_alpha": Part("α with the smallest test error in the limit of training"),
+            "boundary": Part("the limit of the range of α, if the best α is one", text=True),
             "best_test_error": Part("test error there"),
         }
 
     def compute(self, points: Sequence[Point], seed: int) -> dict[str, Any]:
-        """One after another."""
+        """One point after another."""
         found = optimize(*together(points), "alpha", progress=False)
         shape = len(points)
         return {
@@ -181,17 +189,21 @@ class BestAlpha(Computation):
 
 
 def times_of(name: str, t_eval: Any, t_max: float) -> tuple[float, ...]:
-    """Times at which curves are kept, by default 0 and 60 up to t_max, dense at first."""
+    """Times at which curves are kept: by default 0 and 60 more up to t_max, dense at first."""
     if t_eval is None:
         return (0.0, *np.geomspace(1e-4 * t_max, t_max, 60).tolist())
-    given = np.atleast_1d(numbers(name, t_eval)) if isinstance(t_eval, str) else np.atleast_1d(t_eval)
-    times = real_vector(name, given, lambda x: (x >= 0) & (x <= t_max), f"times from 0 to t_max = {t_max:g}")
-    return tuple(np.asarray(times).tolist())
+    given = numbers(name, t_eval) if isinstance(t_eval, str) else t_eval
+    allowed = f"times from 0 to t_max = {t_max:g}, increasing"
+    times = real_list(name, given, lambda x: (x >= 0) & (x <= t_max), allowed)
+    if np.any(np.diff(times) <= 0):
+        late = int(np.argmax(np.diff(times) <= 0))
+        raise InputError(f"{name} must be {allowed}, got {times[late]:g} before {times[late + 1]:g}")
+    return tuple(times.tolist())
 
 
 @dataclasses.dataclass(frozen=True)
 class Solve(Computation):
-    """`solve` at every point; with `phases` what its stages measure."""
+    """`solve` at every point; with `phases`, also the measured stages."""
 
     name = "solve"
 
@@ -211,11 +223,10 @@ class Solve(Computation):
             one_real("rtol", self.rtol, lambda x: (x >= 1e-4) & (x <= 1), "one number from 1e-4 to 1")
         if self.memory_gb is not None:
             one_real("memory_gb", self.memory_gb, lambda x: x > 0, "one number > 0")
-        if not isinstance(self.phases, bool):
-            raise InputError(f"phases must be true or false, got {self.phases!r}")
+        flag("phases", self.phases)
 
     def parts(self) -> dict[str, Part]:
-        """Both errors with their estimated errors, and measures of the stages if asked for."""
+        """Both errors with error bars, and the measured stages if they are asked for."""
         curve = ("solve_time",)
         made = {
             "train_error": Part("training error", curve),
@@ -227,7 +238,7 @@ class Solve(Computation):
         return made | ({name: Part(name.replace("_", " ")) for name in MEASURES} if self.phases else {})
 
     def coordinates(self) -> dict[str, np.ndarray]:
-        """Times."""
+        """Times of the curves."""
         return {"solve_time": np.array(self.t_eval)}
 
     def group(self, point: Point) -> Any:
@@ -235,7 +246,7 @@ class Solve(Computation):
         return (*super().group(point), point.step, point.momentum, point.batch_fraction)
 
     def admit(self, point: Point) -> None:
-        """Steps need times that are multiples of them; stages are those of gradient flow."""
+        """Times must be multiples of the step; stages exist for gradient flow only."""
         trainer = point.trainer
         if isinstance(trainer, Steps):
             trainer.number("solve.t_eval", np.array(self.t_eval))
@@ -245,7 +256,7 @@ class Solve(Computation):
                 )
 
     def compute(self, points: Sequence[Point], seed: int) -> dict[str, Any]:
-        """All on one grid."""
+        """All points on one grid of times."""
         curves = solve(
             *together(points), self.t_max, tol=self.tol, rtol=self.rtol, trainer=points[0].trainer, seed=seed,
             memory_gb=self.memory_gb, progress=False,
@@ -255,13 +266,12 @@ class Solve(Computation):
         found = {name: np.atleast_2d(getattr(at, name)) for name in names}
         if not self.phases:
             return found
-        several = [(k,) for k in range(len(points))] if curves.shape else [()]
-        stages = [phases(curves, None, *index) for index in several]
+        stages = [one.phases() for one in curves]
         return found | {name: np.array([measure(one, name) for one in stages]) for name in MEASURES}
 
 
 def measure(found: Phases, name: str) -> float:
-    """A measured value; NaN where it means nothing."""
+    """A measured value; NaN if there is none."""
     return next((one.value for one in found.measured if one.name == name), np.nan)
 
 
@@ -272,12 +282,12 @@ class Stages(Computation):
     name = "phases"
 
     def parts(self) -> dict[str, Part]:
-        """The regime, and when each stage begins; NaN for those that are not there."""
+        """The regime, and when each stage begins; NaN for stages that do not occur."""
         starts = {f"{stage}_start": Part(f"begin of the stage {stage}") for stage in STAGES}
         return {"regime": Part("large α, small α or between the limits", text=True)} | starts
 
     def compute(self, points: Sequence[Point], seed: int) -> dict[str, Any]:
-        """One by one; they are quick."""
+        """One point after another, since each is quick."""
         found = [phases(*together([point])) for point in points]
         starts = {
             f"{stage}_start": np.array(
@@ -293,11 +303,12 @@ class Simulate(Computation):
     """`simulate` at every point, all runs kept."""
 
     name = "simulate"
+    renamed: ClassVar[Mapping[str, str]] = {"seeds": "runs"}
     many = True
 
     t_max: Any
     d: Any = 500
-    seeds: Any = 10
+    runs: Any = 10
     t_eval: Any = None
     inputs: Any = "gaussian"
     tol: Any = 1e-6
@@ -306,12 +317,12 @@ class Simulate(Computation):
         t_max = one_real("t_max", self.t_max, lambda x: x > 0, "one number > 0")
         object.__setattr__(self, "t_max", t_max)
         integer("d", self.d, 2)
-        integer("seeds", self.seeds, 1)
-        GradientFlow(self.tol)
+        integer("runs", self.runs, 1)
+        one_real("tol", self.tol, lambda x: (x >= 1e-12) & (x <= 1e-2), "one number from 1e-12 to 1e-2")
         object.__setattr__(self, "t_eval", times_of("t_eval", self.t_eval, t_max))
         if not isinstance(self.inputs, str):
-            raise InputError(f"inputs must be the name of a law, got {self.inputs!r}")
-        read_inputs(self.inputs, 1.0, self.d)
+            raise InputError(f"inputs must be the name of a distribution, got {self.inputs!r}")
+        read_inputs(self.inputs, 1.0, 2)
 
     def parts(self) -> dict[str, Part]:
         """Both errors of every run."""
@@ -320,7 +331,7 @@ class Simulate(Computation):
 
     def coordinates(self) -> dict[str, np.ndarray]:
         """Runs and times."""
-        return {"run": np.arange(self.seeds), "simulate_time": np.array(self.t_eval)}
+        return {"run": np.arange(self.runs), "simulate_time": np.array(self.t_eval)}
 
     def group(self, point: Point) -> Any:
         """Networks trained alike on the same data."""
@@ -328,25 +339,23 @@ class Simulate(Computation):
         return (*super().group(point), point.delta, point.sigma, *trained)
 
     def admit(self, point: Point) -> None:
-        """Steps need times that are multiples of them."""
+        """Times must be multiples of the step."""
+        read_inputs(self.inputs, point.delta, self.d)
         if isinstance(point.trainer, Steps):
             point.trainer.number("simulate.t_eval", np.array(self.t_eval))
 
     def compute(self, points: Sequence[Point], seed: int) -> dict[str, Any]:
         """All α and λ on the same data."""
-        trainer = points[0].trainer
-        if isinstance(trainer, GradientFlow):
-            trainer = GradientFlow(self.tol)
         runs = simulate(
-            *together(points), self.t_max, d=self.d, seeds=self.seeds, t_eval=np.array(self.t_eval),
-            trainer=trainer, inputs=self.inputs, seed=seed, progress=False,
+            *together(points), self.t_max, d=self.d, runs=self.runs, t_eval=np.array(self.t_eval),
+            trainer=points[0].trainer, inputs=self.inputs, seed=seed, tol=self.tol, progress=False,
         )  # fmt: skip
         if not runs.complete:
             raise KeyboardInterrupt
-        return {name: np.reshape(getattr(runs, name), (len(points), self.seeds, -1)) for name in self.parts()}
+        return {name: np.reshape(getattr(runs, name), (len(points), self.runs, -1)) for name in self.parts()}
 
 
 COMPUTATIONS: dict[str, type[Computation]] = {
     one.name: one for one in (FixedPoints, Rates, BestAlpha, Solve, Stages, Simulate)
 }
-"""Those that a study may ask for."""
+"""Computations by name."""

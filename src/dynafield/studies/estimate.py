@@ -1,4 +1,4 @@
-"""What a study will cost: its points, its size, and the time of one point of each kind, tried out."""
+"""The cost of a study: its points, its size, and the measured time of one point of each computation."""
 
 import resource
 import sys
@@ -13,24 +13,24 @@ from dynafield.studies.study import Study
 __all__ = ["Estimate", "estimate"]
 
 PATIENCE = 20.0
-"""A point that takes longer is not tried twice."""
+"""Seconds: a point that takes longer is not computed a second time."""
 
 
 class Estimate(NamedTuple):
-    """What one computation of a study will take."""
+    """The cost of one computation of a study."""
 
     computation: str
     points: int
     batches: int
     seconds: float
-    """For all its points, one after another in one process."""
+    """Seconds for all its points, one after another in one process."""
     result_bytes: int
     memory_bytes: int
-    """Most memory of this process, after the trial."""
+    """Peak memory of this process after the trial."""
 
 
 def estimate(study: Study) -> list[Estimate]:
-    """One point of each computation is computed twice, so that compilation does not count."""
+    """The cost of each computation: one point is computed twice, so that compilation does not count."""
     batches = study.batches()
     return [
         Estimate(
@@ -58,13 +58,13 @@ def trial(study: Study, computation: Computation) -> float:
 
 
 def result_bytes(study: Study, computation: Computation) -> int:
-    """Size of the numbers."""
+    """Size of the results of a computation, in bytes."""
     lengths = {name: len(values) for name, values in computation.coordinates().items()}
     each = [int(np.prod([lengths[a] for a in part.over], dtype=int)) for part in computation.parts().values()]
     return 8 * study.size * sum(each)
 
 
 def peak() -> int:
-    """Most memory of this process so far."""
+    """Peak memory of this process so far, in bytes."""
     unit = 1 if sys.platform == "darwin" else 1024
     return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -1,4 +1,4 @@
-"""What is made least in the best training: test errors of fixed points, and what is read off curves."""
+"""Objectives of the best training: test errors of fixed points, and properties of learning curves."""
 
 import dataclasses
 from typing import Any, NamedTuple
@@ -7,7 +7,7 @@ import numpy as np
 
 from dynafield.dmft.solve import solve
 from dynafield.errors import InputError, SolveError
-from dynafield.problem.checks import plain
+from dynafield.problem.checks import called, plain
 from dynafield.problem.model import Model, with_numbers
 from dynafield.problem.networks import DiagonalNetwork
 from dynafield.problem.task import Task
@@ -19,17 +19,20 @@ __all__ = ["CurveSearch", "closed_search"]
 
 
 def closed_search(task: Task, net: Model, over: tuple[str, ...], low: np.ndarray, high: np.ndarray) -> Search:
-    """The end of training, by fixed points."""
+    """The test error in the limit of training, by fixed points."""
     if not isinstance(net, DiagonalNetwork):
-        raise InputError(f"objective 'end' must be that of a DiagonalNetwork, got {net.name}: take 'time'")
+        raise InputError(f"objective 'end' needs a DiagonalNetwork, got {net.name}: take 'time'")
     if over not in (("alpha",), ("lam",)):
         raise InputError(
-            "over must be alpha or lam alone for the objective 'end': with weight decay training ends where "
-            "α does not matter, without it only α does"
+            "over must be alpha or lam alone for the objective 'end': with weight decay the limit of "
+            "training "
+            "does not depend on α, without it only α matters"
         )
     if over == ("alpha",) and np.any(np.asarray(net.lam) > 0):
         raise InputError(
-            "lam must be 0 to look for the best alpha at the end: with weight decay α is forgotten"
+            "lam must be 0 for the best alpha with the objective 'end': with weight decay the limit of "
+            "training "
+            "does not depend on α"
         )
 
     def scan(points: np.ndarray) -> np.ndarray:
@@ -39,8 +42,8 @@ def closed_search(task: Task, net: Model, over: tuple[str, ...], low: np.ndarray
 
 
 class Reading(NamedTuple):
-    """An objective of a solved curve: its value and error bar, the time it is about, and by how much it
-    changes where the curve changes by one at that time."""
+    """An objective of a solved curve: value, error bar, the time it depends on, and its derivative in the
+    value of the curve at that time."""
 
     value: float
     value_se: float
@@ -50,7 +53,7 @@ class Reading(NamedTuple):
 
 @dataclasses.dataclass
 class CurveSearch:
-    """An objective that is read off a learning curve."""
+    """An objective computed from a learning curve."""
 
     task: Task
     net: Model
@@ -63,7 +66,7 @@ class CurveSearch:
     seed: int
 
     def solved(self, points: np.ndarray, tol: float) -> Any:
-        """Curves at one place, or at several together."""
+        """Curves at one point, or at several points together."""
         values = {name: plain(x) for name, x in zip(self.over, np.exp(points).T, strict=True)}
         step = values.pop("step", None)
         trainer, end = self.trainer, self.t_max
@@ -74,11 +77,11 @@ class CurveSearch:
         return solve(self.task, net, end, tol=tol, trainer=trainer, seed=self.seed, progress=False)
 
     def curve_name(self, curves: Any) -> str:
-        """The test error; the loss where a flow has an error of its own, which may jump."""
+        """The test error; for a flow with an error of its own, which may jump, the test loss."""
         return "test_loss" if hasattr(curves, "test_loss") and curves.net.own_error else "test_error"
 
     def scan(self, points: np.ndarray) -> np.ndarray:
-        """The objective at many places, roughly."""
+        """The objective at many points, to low accuracy."""
         tol = max(self.tol, 1e-2)
         if "step" in self.over or callable(self.objective):
             return np.array([self.tried(one, tol) for one in points])
@@ -87,14 +90,14 @@ class CurveSearch:
         return np.array([self.of_curve(t, row)[0] for row in values])
 
     def tried(self, point: np.ndarray, tol: float) -> float:
-        """The objective at one place, roughly; infinite where training blows up."""
+        """The objective at one point, to low accuracy; infinite where training diverges."""
         try:
             return self.read(self.solved(point, tol)).value
         except SolveError:
             return np.inf
 
     def of_curve(self, t: np.ndarray, values: np.ndarray) -> tuple[float, float]:
-        """The objective of a curve, and the time it is about."""
+        """The objective of a curve, and the time it depends on."""
         if self.objective == "time":
             return float(values[-1]), float(t[-1])
         if self.objective == "best_stop":
@@ -111,7 +114,7 @@ class CurveSearch:
         return time, time
 
     def see(self, point: np.ndarray) -> Seen:
-        """The objective and its derivatives at one place; infinite where training blows up."""
+        """The objective and its derivatives at one point; infinite where training diverges."""
         unknown = np.full(len(self.over), np.nan)
         try:
             curves = self.solved(point, self.tol)
@@ -131,7 +134,7 @@ class CurveSearch:
     def read(self, curves: Any) -> Reading:
         """The objective of solved curves."""
         if callable(self.objective):
-            own: Any = self.objective(curves)
+            own: Any = called("objective", self.objective, curves)
             return Reading(float(own), np.nan, np.nan)
         name, last = self.curve_name(curves), float(curves.t[-1])
         steps = isinstance(curves.trainer, Steps)

@@ -2,15 +2,18 @@ r"""The best numbers of training for a task, from theory: by closed results wher
 curves. Numbers are varied on a logarithmic scale.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from dynafield.deprecation import old_calls
 from dynafield.errors import InputError
-from dynafield.problem.checks import integer, one_real, plain, same_shape
+from dynafield.problem.checks import one_real, plain, real_vector, same_shape, seed_of, shown
 from dynafield.problem.model import Model, with_numbers
+from dynafield.problem.optimizers import as_trainer
 from dynafield.problem.task import Task
-from dynafield.problem.trainers import GradientDescent, GradientFlow
+from dynafield.problem.trainers import GradientDescent, GradientFlow, check_training
 from dynafield.progress import Progress, Wanted
 from dynafield.records.problems import problem_at
 from dynafield.studies.objectives import CurveSearch, closed_search
@@ -22,16 +25,18 @@ __all__ = ["OBJECTIVES", "optimize"]
 OBJECTIVES = ("end", "time", "best_stop", "reach")
 """Objectives by name."""
 RANGES = {"alpha": (1e-3, 30.0), "lam": (1e-4, 3.0)}
-"""Where numbers are looked for at the end of training, unless told otherwise."""
+"""Default ranges for the limit of training."""
 NARROW = {"alpha": (0.03, 3.0), "lam": (1e-3, 1.0)}
-"""And on curves, which take long where they are stiff."""
+"""Default ranges for learning curves, which take long where they are stiff."""
 
 
+@old_calls()
 def optimize(
     task: Task,
     net: Model,
     over: Any = ("alpha",),
     objective: Any = "end",
+    *,
     t_max: float | None = None,
     error: float | None = None,
     trainer: Any = GradientFlow(),  # noqa: B008 - immutable
@@ -42,19 +47,62 @@ def optimize(
 ) -> Optimum:
     """The numbers of training that make an objective least [eq:optimum].
 
-    `over` names what is varied: numbers of the model (`alpha`, `lam`, …), or the `step` of discrete training.
-    The objective is the test error at the `end` of training (closed results, milliseconds), at the `time`
-    `t_max`, at the `best_stop` up to there, the time to `reach` a test error `error`, or a function of the
-    record that `solve` returns, written for NumPy. `bounds` are the ends of ranges by name. Of a model with
-    an error of its own the loss takes its place. Arrays of tasks are solved one by one, and give a curve of
-    optima. Where the step is varied, training takes as many steps of every size: those of `trainer` up to
-    `t_max`.
+    Arrays of tasks are solved one by one, and give a curve of optima. For a model with an error of its own
+    the loss takes the place of the error.
+
+    Parameters
+    ----------
+    task : Task
+        δ, σ and the prior.
+    net : Network or Model
+        What is trained; its numbers that are varied are replaced.
+    over : str or tuple of str, default ("alpha",)
+        What is varied: numbers of the model ("alpha", "lam", …), or "step" of discrete training. Where the
+        step is varied, training takes the same number of steps for every size: those of `trainer` up to
+        `t_max`.
+    objective : str or callable, default "end"
+        "end": test error in the limit of training (closed formulas, milliseconds); "time": test error at
+        `t_max`; "best_stop": smallest test error up to `t_max`; "reach": time to reach the test error
+        `error`; or a function of the record that `solve` returns, written for NumPy.
+    t_max : float, optional
+        Training time up to which curves are solved; needed unless the objective is "end".
+    error : float, optional
+        Test error for the objective "reach", in the units of y².
+    trainer : GradientFlow or GradientDescent, default GradientFlow()
+        How the model is trained.
+    bounds : dict, optional
+        Smallest and largest value of each number that is varied, such as {"alpha": (0.1, 10.0)}. Defaults:
+        `alpha` from 1e-3 to 30 and `lam` from 1e-4 to 3 for "end", from 0.03 to 3 and 1e-3 to 1 otherwise;
+        `step` from a hundredth to three times that of the trainer. Other numbers need a range.
+    tol : float, default 5e-3
+        Tolerance of `solve`.
+    seed : int, default 0
+        Seed of `solve`.
+    progress : bool or callable, optional
+        As in `solve`.
+
+    Returns
+    -------
+    Optimum
+        Best numbers with error bars, over the parameter axes.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range or missing.
+    SolveError
+        If the objective has no finite value in the ranges.
     """
-    over = (over,) if isinstance(over, str) else tuple(over)
+    over = checked_names(over)
+    check_training(task, net, as_trainer(trainer))
+    if not isinstance(bounds, Mapping | None):
+        raise InputError(
+            f"bounds must be ranges by name, such as {{'alpha': (0.1, 10.0)}}, got {shown(bounds)}"
+        )
     name = checked_objective(objective, over, t_max, error)
     low, high = checked_ranges(net, trainer, over, (RANGES if name == "end" else NARROW) | (bounds or {}))
     tol = one_real("tol", tol, lambda x: (x >= 1e-6) & (x <= 0.1), "one number from 1e-6 to 0.1")
-    seed = integer("seed", seed, 0)
+    seed = seed_of("seed", seed)
     # numbers that are varied have no axis of their own
     net = with_numbers(net, {n: float(np.ravel(x)[0]) for n, x in net.numbers().items() if n in over})
     shape = same_shape(delta=task.delta, sigma=task.sigma, **net.numbers())
@@ -72,12 +120,20 @@ def optimize(
     return collected(task, net, over, name, shape, found)
 
 
+def checked_names(over: Any) -> tuple[str, ...]:
+    """Names of what is varied, one or several, or InputError."""
+    several = list(over) if isinstance(over, (list, tuple)) else [over]
+    if not all(isinstance(name, str) for name in several):
+        raise InputError(f"over must be a name, or several, got {shown(over)}")
+    return tuple(several)
+
+
 def checked_objective(objective: Any, over: tuple[str, ...], t_max: Any, error: Any) -> str:
     """The name of an objective, or InputError."""
-    if not callable(objective) and objective not in OBJECTIVES:
+    if not callable(objective) and not (isinstance(objective, str) and objective in OBJECTIVES):
         raise InputError(
             f"objective must be one of {', '.join(OBJECTIVES)}, or a function of the record, "
-            f"got {objective!r}"
+            f"got {shown(objective)}"
         )
     name = getattr(objective, "__name__", "own") if callable(objective) else objective
     if name != "end" or callable(objective):
@@ -88,7 +144,7 @@ def checked_objective(objective: Any, over: tuple[str, ...], t_max: Any, error: 
         if "step" in over:
             raise InputError("over must not name step for the objective 'reach': steps are counted there")
         if error is None:
-            raise InputError("error must be given for the objective 'reach': the test error to come down to")
+            raise InputError("error must be given for the objective 'reach': the test error to reach")
         one_real("error", error, lambda x: x > 0, "one number > 0")
     return f"own: {name}" if callable(objective) else name
 
@@ -96,7 +152,7 @@ def checked_objective(objective: Any, over: tuple[str, ...], t_max: Any, error: 
 def checked_ranges(
     net: Any, trainer: Any, over: tuple[str, ...], bounds: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Logarithms of the ends of all ranges, or InputError."""
+    """Logarithms of the limits of all ranges, or InputError."""
     if not isinstance(net, Model):
         raise InputError(f"net must be a network or another model, got {type(net).__name__}")
     constant = isinstance(trainer, GradientDescent) and not trainer.scheduled
@@ -112,9 +168,10 @@ def checked_ranges(
     for name in over:
         if name not in ranges:
             raise InputError(f"bounds must have a range for {name}, such as {{{name!r}: (0.1, 10.0)}}")
-        low, high = (
-            one_real(f"bounds[{name!r}]", x, lambda x: x > 0, "two numbers > 0") for x in ranges[name]
-        )
+        pair = real_vector(f"bounds[{name!r}]", ranges[name], lambda x: x > 0, "two numbers > 0")
+        if len(pair) != 2:
+            raise InputError(f"bounds[{name!r}] must be two numbers > 0, got {len(pair)}")
+        low, high = pair
         if low >= high:
             raise InputError(f"bounds[{name!r}] must be two increasing numbers, got {low:g} and {high:g}")
         ends.append((np.log(low), np.log(high)))
@@ -123,7 +180,7 @@ def checked_ranges(
 
 
 def padded(rows: list[np.ndarray]) -> np.ndarray:
-    """Arrays of several lengths as one, with NaN at the end."""
+    """Arrays of several lengths as one, filled up with NaN."""
     longest = max(map(len, rows))
     return np.stack([np.concatenate([x, np.full((longest - len(x), *x.shape[1:]), np.nan)]) for x in rows])
 

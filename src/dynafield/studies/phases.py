@@ -1,56 +1,44 @@
-"""The stages of training beside an exact curve: what the closed forms say, and what the curve shows."""
+"""The stages of training: closed forms, and what is measured on an exact curve."""
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from dynafield.deprecation import warn_of
 from dynafield.dmft.activation import LEVEL, Activation
 from dynafield.dmft.curves import Curves
 from dynafield.dmft.flow_curves import FlowCurves
 from dynafield.errors import InputError
-from dynafield.problem.checks import index_of
 from dynafield.problem.networks import DiagonalNetwork
 from dynafield.problem.task import Task
 from dynafield.problem.trainers import GradientFlow
-from dynafield.records.problems import problem_at
 from dynafield.theory.fields import field_law
 from dynafield.theory.fixed_points import fixed_point
 from dynafield.theory.lazy import lazy_errors, lazy_limit
-from dynafield.theory.phases import Measure, Phases, groups_of, predicted, target_size
+from dynafield.theory.phases import groups_of, predicted, target_size
+from dynafield.theory.phases_record import Active, Form, Measure, Phases, Seen
 
-__all__ = ["Overlay", "Reading", "overlays", "phases", "plot_phases", "reading"]
+__all__ = ["Reading", "phases", "plot_phases", "reading"]
 
 LEFT = 0.05
-"""A plateau is left when so much of the way to its other side is done."""
+"""Fraction of the way to the next level at which a plateau counts as left."""
 QUANTILES = (0.1, 0.5, 0.9)
-"""Shares of the true coordinates whose activation times are measured."""
-PATHS = ("time", "w_star", "weight", "replica")
-"""What an activation has for every path."""
+"""Fractions of the true coordinates whose activation times are measured."""
+CURVES = ("train_error", "test_error", "train_error_se", "test_error_se")
+"""What is read of a curve."""
 FINE = 4000
 """Times at which a curve is looked at."""
+FEW = 300
+"""Times at which closed forms and fractions of coordinates are drawn."""
 
 
-class Overlay(NamedTuple):
-    """A closed form to lay over the curve."""
-
-    name: str
-    t: np.ndarray
-    test_error: np.ndarray
-    train_error: np.ndarray | None = None
-
-
-class Reading(NamedTuple):
-    """One problem's curve on fine times; of a flow these may be losses in place of errors."""
-
-    t: np.ndarray
-    train_error: np.ndarray
-    test_error: np.ndarray
-    train_error_se: np.ndarray
-    test_error_se: np.ndarray
+class Reading(Seen):
+    """The curve of one problem at many times; of a flow these may be losses in place of errors."""
 
     def crossing(self, name: str, level: float, above: float, after: float = 0.0) -> tuple[float, float]:
-        """When a curve first passes `level`, coming from the side of `above`, and the error of that time.
+        """The time at which a curve first passes `level`, coming from the side of `above`, and the error of
+        that time.
 
         Times before `after` do not count; infinite if it never does.
         """
@@ -66,39 +54,67 @@ class Reading(NamedTuple):
 
 
 def phases(problem: Any, net: Any = None, *index: int) -> Phases:
-    """The stages of training with their times, closed forms and how far these hold.
+    """The stages of training with their times, closed forms and how accurate these are.
 
-    `phases(task, net)` knows the closed forms alone; `phases(curves)` also measures their counterparts on
-    a solved curve (`index` chooses one problem of several: `phases(curves, None, 0, 1)`). There are closed
-    forms of diagonal networks only; of any other flow its curve is measured.
+    `phases(task, net)` uses the closed forms alone; `phases(curves)`, or `curves.phases()`, also measures
+    times and values on a solved curve. Closed forms exist for diagonal networks only; of any other flow the
+    curve is measured.
+
+    Parameters
+    ----------
+    problem : Task, Curves or FlowCurves
+        The task; or curves of gradient flow without noise, of one problem: `curves[0, 1]`.
+    net : DiagonalNetwork, optional
+        The network that goes with a task. None with curves, which have their own.
+    *index : int
+        Old way to choose one problem of curves; write `curves[0, 1].phases()`.
+
+    Returns
+    -------
+    Phases
+        Stages, measured times and values, and closed forms.
     """
     if not isinstance(problem, Curves | FlowCurves):
         if index:
             raise InputError(f"index must be empty for a task and a network, got {index}")
-        return predicted(problem, net)
+        found = predicted(problem, net)
+        t = np.geomspace(1e-5 * found.horizon, found.horizon, FEW)
+        return dataclasses.replace(found, forms=tuple(closed_forms(found, t)))
     if net is not None:
         raise InputError("net must be None beside Curves, which have their own")
-    if not isinstance(problem.trainer, GradientFlow) or problem.trainer.random:
-        raise InputError(f"curves must be those of GradientFlow without noise, got {problem.trainer}")
-    found = predicted(*problem_at(problem.task, problem.net, index))
-    return dataclasses.replace(found, measured=tuple(measure(found, problem, index)))
+    curves = problem.chosen(index, "phases()")
+    if not isinstance(curves.trainer, GradientFlow) or curves.trainer.random:
+        raise InputError(f"curves must be those of GradientFlow without noise, got {curves.trainer}")
+    if curves.shape:
+        raise InputError(f"curves of shape {curves.shape} are several: choose one, as in curves[0].phases()")
+    found = predicted(curves.task, curves.net)
+    seen = reading(curves)
+    later = {name: getattr(seen, name)[1:] for name in ("t", *CURVES)}  # log t begins after 0
+    return dataclasses.replace(
+        found,
+        measured=tuple(measure(found, curves)),
+        seen=Seen(**later, floor=seen.floor),
+        forms=tuple(closed_forms(found, later["t"])),
+        active=active_fractions(found, curves),
+    )
 
 
-def reading(curves: Curves | FlowCurves, index: tuple[int, ...], kind: str = "error") -> Reading:
+def reading(curves: Curves | FlowCurves, kind: str = "error") -> Reading:
     """The curve of one problem on fine times, dense in log t: its errors, or of a flow its losses."""
     t = np.asarray(curves.t)
     fine = np.unique(np.concatenate([np.geomspace(min(t[1], 1e-3 * t[-1]), t[-1], FINE), t]))
     points = curves.at(fine)
-    place = np.unravel_index(index_of(index, curves.shape), curves.shape)
-    names = [name.replace("error", kind) for name in Reading._fields[1:]]
-    return Reading(fine, *(np.asarray(getattr(points, name))[place] for name in names))
+    names = [name.replace("error", kind) for name in CURVES]
+    found = {name: np.asarray(getattr(points, given)) for name, given in zip(CURVES, names, strict=True)}
+    floor = 0.0 if curves.rtol is not None else curves.tol * float(found["test_error"][0])
+    return Reading(fine, **found, floor=floor)
 
 
-def measure(found: Phases, curves: Curves | FlowCurves, index: tuple[int, ...]) -> list[Measure]:
-    """What the curve shows of its stages."""
-    seen = reading(curves, index)
+def measure(found: Phases, curves: Curves | FlowCurves) -> list[Measure]:
+    """Times and values that are measured on the curve."""
+    seen = reading(curves)
     if isinstance(curves, FlowCurves):
-        losses = reading(curves, index, "loss")
+        losses = reading(curves, "loss")
         return [*fall_times(losses), *best_stop(seen), *best_stop(losses, "loss")]
     names = [stage.name for stage in found.stages]
     measured = []
@@ -106,11 +122,19 @@ def measure(found: Phases, curves: Curves | FlowCurves, index: tuple[int, ...]) 
         measured += step_times(found, seen)
     if names[0] == "search":
         level = (1 - LEFT) * seen.train_error[0]
-        time, error = seen.crossing("train_error", level, seen.train_error[0])
         meaning = f"the training error has lost {LEFT:.0%} of its first value"
-        measured.append(Measure("plateau_end", time, time - error, time + error, meaning))
-        measured += activations(curves, index)
+        crossed = seen.crossing("train_error", level, seen.train_error[0])
+        measured.append(timed("plateau_end", crossed, meaning, float(seen.t[-1])))
+        measured += activations(curves)
     return [*measured, *best_stop(seen)]
+
+
+def timed(name: str, crossed: tuple[float, float], meaning: str, last: float) -> Measure:
+    """A time with its error as a measure; a time that is not reached lies after the last one."""
+    time, se = crossed
+    if np.isinf(time):
+        return Measure(name, time, last, time, f"not by t = {last:.4g}: {meaning}")
+    return Measure(name, time, time - se, time + se, meaning)
 
 
 def fall_times(seen: Reading) -> list[Measure]:
@@ -120,14 +144,14 @@ def fall_times(seen: Reading) -> list[Measure]:
         return []
     told = []
     for name, part in (("plateau_end", LEFT), ("half_time", 0.5), ("descent_end", 1 - LEFT)):
-        time, se = seen.crossing("train_error", first + part * (last - first), first)
+        crossed = seen.crossing("train_error", first + part * (last - first), first)
         meaning = f"the training loss has gone {part:.0%} of the way from {first:.4g} to {last:.4g}, its last"
-        told.append(Measure(name, time, time - se, time + se, meaning))
+        told.append(timed(name, crossed, meaning, float(seen.t[-1])))
     return told
 
 
 def step_times(found: Phases, seen: Reading) -> list[Measure]:
-    """The step of the test error between the plateau of the lazy phase and the end of training."""
+    """The fall of the test error from the plateau of the lazy phase to the limit of training."""
     plateau = lazy_limit(found.task)
     end, flat = end_of(found.task, found.net), found.stages[1]
     if end is None and seen.t[-1] < found.stages[2].end:
@@ -138,9 +162,9 @@ def step_times(found: Phases, seen: Reading) -> list[Measure]:
     parts = (("plateau_end", LEFT), ("grokking_time", 0.5), ("grokking_end", 1 - LEFT))
     told, before = [], 0.5 * (flat.start + flat.end)
     for name, part in parts:
-        time, se = seen.crossing("test_error", plateau + part * (end - plateau), plateau, before)
+        crossed = seen.crossing("test_error", plateau + part * (end - plateau), plateau, before)
         meaning = f"the test error has gone {part:.0%} of the way from {plateau:.4g} (lazy) to {end:.4g}"
-        told.append(Measure(name, time, time - se, time + se, meaning))
+        told.append(timed(name, crossed, meaning, float(seen.t[-1])))
     return told
 
 
@@ -156,41 +180,39 @@ def active_level(task: Task) -> float:
     return min(LEVEL, 0.5 * target_size(task))
 
 
-def activations(curves: Curves, index: tuple[int, ...]) -> list[Measure]:
-    """Activation times of true coordinates, and how many coordinates are active at the end."""
-    active, last = curves.activation(*index, level=active_level(curves.task)), float(curves.t[-1])
+def activations(curves: Curves) -> list[Measure]:
+    """Activation times of true coordinates, and how many coordinates are active at the last time."""
+    active, last = curves.activation(level=active_level(curves.task)), float(curves.t[-1])
     told = []
     for share in QUANTILES:
-        time, se = active.quantile(share, True)
         meaning = f"{share:.0%} of the true coordinates have |w| ≥ {active.level:g}"
-        told.append(Measure(f"activation_{share:.0%}", time, time - se, time + se, meaning))
+        told.append(timed(f"activation_{share:.0%}", active.quantile(share, True), meaning, last))
     for true, name in ((True, "true"), (False, "false")):
         share, se = (float(x[0]) for x in active.active([last], true))
-        meaning = f"share of {name} coordinates active at t = {last:g}"
+        meaning = f"fraction of {name} coordinates active at t = {last:g}"
         told.append(Measure(f"{name}_active", share, share - se, share + se, meaning))
-    told += activations_of_groups(curves, index, active)
+    told += activations_of_groups(curves, active)
     return [one for one in told if not np.isnan(one.value)]
 
 
-def activations_of_groups(curves: Curves, index: tuple[int, ...], active: Activation) -> list[Measure]:
+def activations_of_groups(curves: Curves, active: Activation) -> list[Measure]:
     """When half of the true coordinates of each group of features are active, where there are groups."""
     if curves.path_variance is None or curves.task.spectrum is None:
         return []
-    row, _ = curves.place(0.0, index)
-    variance, told = np.asarray(curves.path_variance)[row], []
+    variance, told = np.asarray(curves.path_variance), []
     for size, share in groups_of(curves.task):
         here = np.isclose(variance, size, rtol=1e-9)
         if np.isnan(share) or not here.any():
             continue
-        part = active._replace(**{name: getattr(active, name)[here] for name in PATHS})
-        time, se = part.quantile(0.5, True)
+        part = active.among(here)
         meaning = f"half of the true coordinates of variance {size:.3g} have |w| ≥ {active.level:g}"
-        told.append(Measure(f"activation_50%_s={size:.3g}", time, time - se, time + se, meaning))
+        crossed = part.quantile(0.5, True)
+        told.append(timed(f"activation_50%_s={size:.3g}", crossed, meaning, float(curves.t[-1])))
     return told
 
 
 def best_stop(seen: Reading, kind: str = "error") -> list[Measure]:
-    """Where the test error, or loss, is least, and the times that its error bars cannot tell from it."""
+    """The time of the smallest test error, or loss, and the times that its error bars cannot tell apart."""
     t, k = seen.t, int(np.argmin(seen.test_error))
     near = seen.test_error - seen.test_error_se <= seen.test_error[k] + seen.test_error_se[k]
     low, high = k, k
@@ -198,7 +220,10 @@ def best_stop(seen: Reading, kind: str = "error") -> list[Measure]:
         low -= 1
     while high + 1 < len(near) and near[high + 1]:
         high += 1
-    last = "; not seen to rise up to the last time" if high + 1 == len(near) else ""
+    last = ""
+    if high + 1 == len(near):
+        falls = k + 1 == len(near)
+        last = "; it still falls at the last time" if falls else "; not seen to rise up to the last time"
     value, error = float(seen.test_error[k]), float(seen.test_error_se[k])
     name = "best_stop" if kind == "error" else f"best_stop_{kind}"
     return [
@@ -207,7 +232,7 @@ def best_stop(seen: Reading, kind: str = "error") -> list[Measure]:
     ]
 
 
-def overlays(found: Phases, t: np.ndarray) -> list[Overlay]:
+def closed_forms(found: Phases, t: np.ndarray) -> list[Form]:
     """Closed forms on the times of the stages in which they hold."""
     drawn, task, net = [], found.task, found.net
     for stage in found.stages:
@@ -215,31 +240,45 @@ def overlays(found: Phases, t: np.ndarray) -> list[Overlay]:
             until = found.stages[1].end
             times = t[t <= until]
             train, test = lazy_errors(task, net, times)
-            drawn.append(Overlay("lazy closed form", times, test, train))
+            drawn.append(Form("lazy", times, test, train))
         if stage.name == "search":
             times = t[t <= stage.end]
             error = field_law(task, net).test_error(times, task.sigma)
-            drawn.append(Overlay("search closed form", times, error))
+            drawn.append(Form("search", times, error, np.full(len(times), np.nan)))
         if stage.name == "rich" and (end := end_of(task, net)) is not None:
             times = t[t >= stage.start]
-            drawn.append(Overlay("fixed point", times, np.full(len(times), end)))
+            drawn.append(Form("fixed point", times, np.full(len(times), end), np.full(len(times), np.nan)))
     return [one for one in drawn if len(one.t)]
 
 
+def active_fractions(found: Phases, curves: Curves | FlowCurves) -> Active | None:
+    """How many coordinates are active, beside the closed form of the search; nothing in other regimes."""
+    if found.stages[0].name != "search" or not isinstance(curves, Curves):
+        return None
+    law, active = field_law(found.task, found.net), curves.activation(level=active_level(found.task))
+    t = np.geomspace(active.first_time, active.t_max, FEW)
+    true, false = (active.active(t, kind) for kind in (True, False))
+    return Active(active.level, t, *true, law.active(t, True), *false, law.active(t, False))
+
+
 def plot_phases(curves: Any, *index: int, ax: Any = None) -> Any:
-    """The curve on a logarithmic axis of time, its stages shaded, their closed forms laid over it.
+    """Old way to write `curves.phases().plot(ax)`; it warns.
 
-    For small α a second panel shows how many coordinates are active, unless `ax` is given.
+    Parameters
+    ----------
+    curves : Curves or FlowCurves
+        Solved curves.
+    *index : int
+        Place of one problem on the parameter axes.
+    ax : matplotlib Axes, optional
+        Where to draw. None: new axes.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes.
     """
-    from dynafield.figures.phases import draw_phases
-
     if not isinstance(curves, Curves | FlowCurves):
         raise InputError(f"curves must be the Curves of a solved problem, got {type(curves).__name__}")
-    found = phases(curves, None, *index)
-    seen = Reading(*(column[1:] for column in reading(curves, index)))  # log t begins after 0
-    active = None
-    if found.stages[0].name == "search" and isinstance(curves, Curves):
-        law, level = field_law(found.task, found.net), active_level(found.task)
-        expected = {kind: law.active(seen.t, kind) for kind in (True, False)}
-        active = (curves.activation(*index, level=level), expected)
-    return draw_phases(found, seen, overlays(found, seen.t), active, ax)
+    warn_of("plot_phases: write curves.phases().plot()")
+    return phases(curves, None, *index).plot(ax)

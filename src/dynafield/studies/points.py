@@ -1,4 +1,4 @@
-"""One point of a study: its parameters, and the problem they pose."""
+"""One point of a study: its parameters and its problem."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -25,11 +25,11 @@ PARAMETERS: dict[str, type] = {
     "momentum": float,
     "batch_fraction": float,
 }
-"""What a study may fix or vary, and of which kind."""
+"""Parameters that a study may fix or vary, with their kinds."""
 
 
 class Point(NamedTuple):
-    """The parameters of one point; None for what it does not have."""
+    """The parameters of one point; None for those it does not have."""
 
     delta: float
     sigma: float
@@ -45,7 +45,7 @@ class Point(NamedTuple):
 
     @property
     def trainer(self) -> Trainer:
-        """How it is trained."""
+        """The trainer of this point."""
         return read_trainer(self.step, self.momentum, self.batch_fraction)
 
     def problem(self) -> tuple[Task, Network, Trainer]:

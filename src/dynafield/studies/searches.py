@@ -1,10 +1,10 @@
-"""The least value of a function of a few numbers that is known with an error bar, in ranges.
+"""The minimum of a function of a few numbers, within ranges, where values have error bars.
 
 A scan of the whole range comes first. Functions that are exact and cheap in batches (closed results) get
-another scan between the neighbours of the best, and a polynomial through it. Others (curves) are followed
-from there by L-BFGS-B (scipy): it needs values and slopes, knows bounds, and can be told to end where a step
-would change the value by less than its error bar. All curves have the same random points, so that what it
-sees is smooth. Without slopes a simplex goes on instead (Nelder and Mead).
+a second scan between the neighbours of the best point, and a polynomial through it. Others (curves) are
+minimized from there by L-BFGS-B (scipy): it uses values and slopes, respects bounds, and stops where a step
+would change the value by less than its error bar. All curves use the same random points, so that the
+function is smooth. Without slopes a simplex is used instead (Nelder and Mead).
 """
 
 from collections.abc import Callable
@@ -20,21 +20,21 @@ from dynafield.errors import SolveError
 __all__ = ["Result", "Search", "Seen", "searched"]
 
 SCANNED = 64
-"""Closed results of a scan: one compiled batch."""
+"""Number of closed results of a scan: one compiled batch."""
 CURVES = 9
-"""Curves of a scan of one number."""
+"""Number of curves of a scan of one number."""
 NEARBY = 8
-"""Places of the second scan on both sides of the best, through which a polynomial is laid."""
+"""Points of the second scan on each side of the best one; a polynomial is fitted through them."""
 EDGE = 1e-6
-"""So near an end of its range, in the logarithm, a number is at that end."""
+"""Distance from a limit of its range, in the logarithm, at which a number counts as being there."""
 EQUAL = 1e-7
-"""Where closed results differ by less than this share, all places are as good."""
+"""Relative difference of closed results below which all points are equally good."""
 APART = 0.05
-"""Distance, in the logarithm, of the points whose derivatives make a curvature."""
+"""Distance, in the logarithm, of the points whose slopes give the curvature."""
 
 
 class Seen(NamedTuple):
-    """The objective at a place: value and error bar, the same of its slopes, and a stopping time or None."""
+    """The objective at a point: value, slopes, error bars of both, and a stopping time or None."""
 
     value: float
     value_se: float
@@ -44,7 +44,7 @@ class Seen(NamedTuple):
 
 
 class Search(NamedTuple):
-    """What is looked for: how a place is seen, ends of the ranges in logarithms, and how many to scan."""
+    """A search: the objective at one point and at many, and the limits of the ranges in logarithms."""
 
     see: Callable[[Float[np.ndarray, " k"]], Seen] | None
     scan: Callable[[Float[np.ndarray, "n k"]], np.ndarray]
@@ -53,7 +53,7 @@ class Search(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What a search has found for one task."""
+    """The result of a search for one task."""
 
     point: Float[np.ndarray, " k"]
     seen: Seen
@@ -66,8 +66,8 @@ class Result(NamedTuple):
 
     @property
     def errors(self) -> Float[np.ndarray, " k"]:
-        """Errors of the best place: those of slopes through the curvature. Zero at an end, infinite
-        where all places are as good."""
+        """Errors of the best point: errors of slopes divided by the curvature. Zero at a limit of a range,
+        infinite where all points are equally good."""
         inside = [k for k, end in enumerate(self.ends) if not end]
         found = np.where(np.array(self.ends) == "any", np.inf, 0.0)
         bend = self.curvature[np.ix_(inside, inside)]
@@ -84,7 +84,7 @@ class Result(NamedTuple):
 
 
 def scanned_points(search: Search) -> Float[np.ndarray, "n k"]:
-    """Places all over the ranges."""
+    """Points that cover the ranges."""
     size = len(search.low)
     counts = {1: SCANNED if search.see is None else CURVES, 2: 5}.get(size, 3)
     axes = [np.linspace(a, b, counts) for a, b in zip(search.low, search.high, strict=True)]
@@ -92,11 +92,13 @@ def scanned_points(search: Search) -> Float[np.ndarray, "n k"]:
 
 
 def searched(search: Search) -> Result:
-    """The least value of one task."""
+    """The minimum for one task."""
     points = scanned_points(search)
     values = search.scan(points)
     if not np.any(np.isfinite(values)):
-        raise SolveError("the objective has no finite value in these ranges: take others, or a larger t_max")
+        raise SolveError(
+            "the objective has no finite value in these ranges: choose other ranges, or a larger t_max"
+        )
     first = points[int(np.argmin(np.where(np.isfinite(values), values, np.inf)))]
     least, most = np.nanmin(values), np.max(values, where=np.isfinite(values), initial=-np.inf)
     if search.see is None and most - least <= EQUAL * abs(least):
@@ -116,12 +118,12 @@ def searched(search: Search) -> Result:
 
 
 def at_ends(search: Search, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Which numbers lie at the lower and at the upper end of their range."""
+    """Which numbers lie at the lower and at the upper limit of their range."""
     return point <= search.low + EDGE, point >= search.high - EDGE
 
 
 def zoomed(search: Search, first: np.ndarray, points: np.ndarray) -> tuple[np.ndarray, Seen, np.ndarray]:
-    """The least closed result: of a second, finer scan, and of a polynomial around it."""
+    """The smallest closed result: by a second, finer scan, and a polynomial around it."""
     cell = points[1] - points[0]
     low, high = np.maximum(first - cell, search.low), np.minimum(first + cell, search.high)
     near = np.linspace(low, high, SCANNED)
@@ -138,7 +140,7 @@ def zoomed(search: Search, first: np.ndarray, points: np.ndarray) -> tuple[np.nd
 
 
 def descended(see: Any, search: Search, first: np.ndarray) -> list[tuple[np.ndarray, Seen]]:
-    """L-BFGS-B by values and slopes in units of the error bar; without slopes, by a simplex. All places."""
+    """L-BFGS-B with values and slopes in units of the error bar; without slopes, a simplex. All points."""
     known: dict[bytes, tuple[np.ndarray, Seen]] = {}
 
     def at(x: np.ndarray) -> Seen:
@@ -172,7 +174,7 @@ def descended(see: Any, search: Search, first: np.ndarray) -> list[tuple[np.ndar
 
 
 def simplex(search: Search, first: np.ndarray) -> np.ndarray:
-    """Places around a first one, inside the ranges."""
+    """Points around a first one, inside the ranges."""
     rows = [first]
     for k in range(len(first)):
         one = first.copy()
@@ -182,7 +184,7 @@ def simplex(search: Search, first: np.ndarray) -> np.ndarray:
 
 
 def bent(see: Any, search: Search, point: np.ndarray, seen: Seen) -> np.ndarray:
-    """Second derivatives from slopes on both sides; NaN where there are none, and at ends of ranges."""
+    """Second derivatives from slopes on both sides; NaN where there are none, and at limits of ranges."""
     size = len(point)
     if np.isnan(seen.value_se):
         return np.full((size, size), np.nan)

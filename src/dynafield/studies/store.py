@@ -1,4 +1,4 @@
-"""Where a study keeps what is done: a folder with one file per finished batch, whole or not there."""
+"""The folder of a study: one file for each finished batch, complete or absent."""
 
 import dataclasses
 import functools
@@ -10,26 +10,27 @@ import numpy as np
 import xarray as xr
 
 from dynafield.errors import FileError, InputError
+from dynafield.problem.checks import checked_path
 from dynafield.records import files
 from dynafield.studies.study import Batch, Study
 
 __all__ = ["Store"]
 
 LARGE = 2e9
-"""Bytes from which a result is written as zarr."""
+"""Size in bytes above which a result is written as zarr."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Store:
-    """The folder of a study."""
+    """The folder of a study on disk."""
 
     folder: Path
     study: Study
 
     @classmethod
     def open(cls, folder: str | Path, study: Study) -> "Store":
-        """The folder, made if it is not there; InputError if it belongs to another study."""
-        folder = Path(folder)
+        """Open the folder, or make it; InputError if it belongs to another study."""
+        folder = checked_path("out", folder)
         if folder.exists() and not folder.is_dir():
             raise InputError(f"out must be a folder, got {str(folder)!r}")
         (folder / "batches").mkdir(parents=True, exist_ok=True)
@@ -60,11 +61,11 @@ class Store:
         return self.folder / "batches" / f"{batch.name}.nc"
 
     def missing(self) -> list[Batch]:
-        """Batches that have no whole file."""
+        """Batches without a complete file."""
         return [batch for batch in self.batches if not self.has(batch)]
 
     def has(self, batch: Batch) -> bool:
-        """Whether a batch is there and whole."""
+        """Whether the file of a batch is there and complete."""
         if not self.path(batch).is_file():
             return False
         try:
@@ -90,7 +91,7 @@ class Store:
         return self.described(made)
 
     def unfolded(self, whole: xr.Dataset) -> dict[str, xr.Variable]:
-        """Variables over the axes of the study in place of points."""
+        """Variables over the axes of the study instead of points."""
         number, shape = whole["number"].values.astype(int), self.study.shape
         names = tuple(axis.name for axis in self.study.axes)
         found = {}

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dynafield.errors import InputError
-from dynafield.problem.checks import integer, one_real, real_vector
+from dynafield.problem.checks import checked_path, integer, one_real, real_vector, seed_of, shown, text_of
 from dynafield.problem.text import numbers, read_prior, read_spectrum
 from dynafield.studies.computations import COMPUTATIONS, Computation
 from dynafield.studies.points import PARAMETERS, Point
@@ -28,7 +28,7 @@ SECTIONS = {
 TOP = ("name", "seed", "batch", "zip")
 RANGE = ("first", "last", "count", "scale")
 MOST = 10**6
-"""Points of a study at most."""
+"""Largest number of points of a study."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Axis:
 
 @dataclasses.dataclass(frozen=True)
 class Batch:
-    """Points that one computation takes at once: cut by the study alone, never by what is left to do."""
+    """Points that are computed together; batches depend on the study alone, not on what is done already."""
 
     computation: str
     number: int
@@ -63,7 +63,25 @@ class Batch:
 
 @dataclasses.dataclass(frozen=True)
 class Study:
-    """What a study file says, checked."""
+    """A study: which problems, along which axes, and what to compute at each point.
+
+    Made from a file by `Study.read`, or from tables by `Study.make`.
+
+    Parameters
+    ----------
+    name : str
+        Name of the study.
+    fixed : dict
+        Parameters that are the same at all points.
+    axes : tuple of Axis
+        Parameters that vary, with their values.
+    computations : tuple of Computation
+        What is computed at each point.
+    seed : int, default 0
+        Seed of all computations.
+    batch : int, default 16
+        Largest number of points that are computed together.
+    """
 
     name: str
     fixed: Mapping[str, Any]
@@ -74,8 +92,26 @@ class Study:
 
     @classmethod
     def read(cls, path: str | Path) -> "Study":
-        """A study from a TOML file, or InputError naming the place of what is wrong."""
-        path = Path(path)
+        """A study from a TOML file.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Returns
+        -------
+        Study
+            The checked study.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read, or has a mistake; the message says where.
+        """
+        path = checked_path("study", path)
+        if path.exists() and not path.is_file():
+            raise InputError(f"study must be a readable TOML file, got {str(path)!r}")
         try:
             content = tomllib.loads(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError) as error:
@@ -86,7 +122,20 @@ class Study:
 
     @classmethod
     def make(cls, content: Mapping[str, Any], name: str = "study") -> "Study":
-        """A study from tables, as in the file."""
+        """A study from tables, as in the file.
+
+        Parameters
+        ----------
+        content : dict
+            Tables `task`, `network` and others by name.
+        name : str, default "study"
+            Name of the study, unless the content has one.
+
+        Returns
+        -------
+        Study
+            The checked study.
+        """
         known = (*TOP, *SECTIONS, *COMPUTATIONS)
         refuse_unknown("", content, known)
         given: dict[str, Any] = {}
@@ -106,19 +155,20 @@ class Study:
         if not chosen:
             raise InputError(f"a study needs something to compute: a table {', '.join(COMPUTATIONS)}")
         study = cls(
-            str(content.get("name", name)),
+            text_of("name", content.get("name", name)),
             fixed,
             axes,
             tuple(chosen),
-            integer("seed", content.get("seed", 0), 0),
+            seed_of("seed", content.get("seed", 0)),
             integer("batch", content.get("batch", 16), 1, 4096),
         )
         return study.checked()
 
     def checked(self) -> "Study":
-        """The study, if every one of its problems can be posed."""
+        """The study, if each of its problems is valid; otherwise InputError."""
         if self.size > MOST:
             raise InputError(f"a study has at most {MOST} points, got {self.size}")
+        self.point_at([0] * len(self.axes)).problem()
         for axis in self.axes:
             for which in range(len(axis)):
                 self.point_at([which if other is axis else 0 for other in self.axes]).problem()
@@ -137,7 +187,18 @@ class Study:
         return int(np.prod(self.shape, dtype=int))
 
     def point_at(self, index: Any) -> Point:
-        """One point by its place along the axes."""
+        """One point by its place along the axes.
+
+        Parameters
+        ----------
+        index : sequence of int
+            One index for each axis.
+
+        Returns
+        -------
+        Point
+            The parameters of the point.
+        """
         values = dict(self.fixed)
         for axis, which in zip(self.axes, index, strict=True):
             values |= {name: column[which] for name, column in zip(axis.members, axis.values, strict=True)}
@@ -163,11 +224,22 @@ class Study:
         return made
 
     def computation(self, name: str) -> Computation:
-        """One of the computations by name."""
+        """One of the computations by name.
+
+        Parameters
+        ----------
+        name : str
+            Such as "solve".
+
+        Returns
+        -------
+        Computation
+            The computation with its settings.
+        """
         return next(one for one in self.computations if one.name == name)
 
     def facts(self) -> dict[str, Any]:
-        """Everything that decides its numbers, in plain types."""
+        """All settings that determine its numbers, in plain types."""
         return {
             "name": self.name,
             "fixed": dict(self.fixed),
@@ -180,12 +252,12 @@ class Study:
 
     @property
     def fingerprint(self) -> str:
-        """The same for two studies if and only if they ask the same."""
+        """The same for two studies if and only if their settings are the same."""
         return hashlib.sha256(json.dumps(self.facts(), sort_keys=True).encode()).hexdigest()
 
 
 def refuse_unknown(where: str, table: Mapping[str, Any], known: tuple[str, ...]) -> None:
-    """InputError for keys that mean nothing."""
+    """Raise InputError for unknown keys."""
     for key in table:
         if key not in known:
             raise InputError(f"{where}{key} is not known here: there are {', '.join(known)}")
@@ -213,6 +285,8 @@ def spread(where: str, value: Any) -> Any:
         ends = [one_real(f"{where}.{key}", value[key], np.isfinite, "a number") for key in RANGE[:2]]
         count = integer(f"{where}.count", value["count"], 1, MOST)
         value = f"{ends[0]!r}:{ends[1]!r}:{count}" + (":log" if scale == "log" else "")
+    if isinstance(value, str) and kind is int and ":" not in value and "," not in value:
+        raise InputError(f"{where} must be an integer, not text, got {value!r}")
     if isinstance(value, str) and kind is not str:
         value = np.atleast_1d(numbers(where, value)).tolist()
     if isinstance(value, list):
@@ -225,10 +299,10 @@ def spread(where: str, value: Any) -> Any:
 
 
 def one_value(where: str, value: Any, kind: type) -> Any:
-    """One entry of the right kind."""
+    """One entry, converted to the right kind."""
     if kind is str:
         if not isinstance(value, str):
-            raise InputError(f"{where} must be text such as bernoulli:0.1 or power:1.5, got {value!r}")
+            raise InputError(f"{where} must be text such as bernoulli:0.1 or power:1.5, got {shown(value)}")
         (read_spectrum if where.partition("[")[0].endswith("spectrum") else read_prior)(value)
         return value
     if kind is int:

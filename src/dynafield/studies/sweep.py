@@ -1,4 +1,4 @@
-"""Run a study: what is missing of it, here or on any number of machines."""
+"""Run a study: compute what is missing, here or on any number of machines."""
 
 import itertools
 import os
@@ -10,9 +10,12 @@ from typing import Any
 
 import xarray as xr
 
+from dynafield.deprecation import old_calls
 from dynafield.errors import InputError
+from dynafield.numerics.processes import in_single_threads
 from dynafield.problem.checks import integer
 from dynafield.progress import Progress, Wanted
+from dynafield.studies.clusters import need_dask
 from dynafield.studies.computations import Computation
 from dynafield.studies.points import Point
 from dynafield.studies.store import Store
@@ -20,41 +23,60 @@ from dynafield.studies.study import Batch, Study
 
 __all__ = ["run_batch", "sweep"]
 
-ONE_THREAD = {
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
-}
-"""What keeps a worker on its own core."""
 RETRIES = 5
-"""How often a batch is given to another worker when one dies."""
+"""How often a batch is given to another worker if one dies."""
 AHEAD = 4
 """Batches given out per worker thread: enough to keep them busy."""
 
 
 def run_batch(computation: Computation, points: list[Point], seed: int) -> xr.Dataset:
-    """The numbers of one batch; a function of its own, so that workers can be given it."""
+    """The numbers of one batch, as a function that can be sent to workers."""
     return computation.run(points, seed)
 
 
+@old_calls()
 def sweep(
     study: Study | str | Path,
     out: str | Path | None = None,
+    *,
     workers: int | None = None,
     scheduler: Any = None,
     progress: Wanted = None,
 ) -> xr.Dataset:
-    """Compute what is missing of a study, each finished batch safe in `out`; return all of it, labelled.
+    """Compute what is missing of a study, and return all of it as a labelled data set.
 
-    `workers` processes of one thread each share the batches; by default one per core for finite networks,
-    and this process with all its cores for theory, where a batch is one computation. 0 does everything
-    here. `scheduler` is the address of a Dask scheduler, or a Dask client or cluster, to use instead.
-    Run again after an interruption it goes on where it stopped, with the same numbers.
+    Every finished batch is written to the folder `out` at once. Called again after an interruption, the same
+    study continues where it stopped, with the same numbers.
+
+    Parameters
+    ----------
+    study : Study, str or Path
+        The study, or its TOML file.
+    out : str or Path, optional
+        Folder for the results. None: NAME.sweep, with the name of the study.
+    workers : int, optional
+        Number of processes of one thread each. None: one for each core for finite networks, and this process
+        with all its cores for theory, where a batch is one computation. 0: this process for everything.
+    scheduler : str, Dask client or cluster, optional
+        Address of a Dask scheduler, or a client or cluster, to use instead. None: processes on this machine.
+    progress : bool or callable, optional
+        As in `solve`.
+
+    Returns
+    -------
+    xarray.Dataset
+        All results over the axes of the study; NaN where something is missing.
+
+    Raises
+    ------
+    InputError
+        If the study has a mistake, or the folder belongs to another study.
     """
     study = study if isinstance(study, Study) else Study.read(study)
     if workers is not None:
         workers = integer("workers", workers, 0)
+    if scheduler is not None:
+        need_dask("scheduler")
     store = Store.open(f"{study.name}.sweep" if out is None else out, study)
     missing = store.missing()
     total = sum(len(batch.points) for batch in store.batches)
@@ -83,13 +105,15 @@ def finished(
     def elsewhere(batch: Batch) -> bool:
         return scheduler is not None or (tasks[batch][0].many if workers is None else workers > 0)
 
-    apart = [batch for batch in batches if elsewhere(batch)]
+    apart = {batch: task for batch, task in tasks.items() if elsewhere(batch)}
     for batch in batches:
         if batch not in apart:
             yield batch, run_batch(*tasks[batch])
-    if apart:
-        with client_for(workers or os.cpu_count() or 1, scheduler) as client:
-            yield from from_workers(client, {batch: tasks[batch] for batch in apart})
+    if apart and scheduler is None:
+        yield from in_single_threads(run_batch, apart, workers or os.cpu_count() or 1, RETRIES)
+    elif apart:
+        with client_of(scheduler) as client:
+            yield from from_workers(client, apart)
 
 
 def from_workers(client: Any, tasks: dict[Batch, Any]) -> Iterator[tuple[Batch, xr.Dataset]]:
@@ -114,29 +138,16 @@ def from_workers(client: Any, tasks: dict[Batch, Any]) -> Iterator[tuple[Batch, 
 
 
 @contextmanager
-def client_for(workers: int, scheduler: Any) -> Iterator[Any]:
-    """A Dask client: of the given scheduler, or of processes here."""
-    try:
-        from distributed import Client, LocalCluster
-    except ImportError:
-        raise InputError("workers need Dask: install dynafield[cluster], or take workers=0") from None
+def client_of(scheduler: Any) -> Iterator[Any]:
+    """A Dask client of the given scheduler."""
+    from distributed import Client
+
     if isinstance(scheduler, Client):
         yield scheduler
         return
-    if scheduler is not None:
-        try:
-            client = Client(scheduler, timeout=30)
-        except (OSError, ValueError) as error:
-            raise InputError(f"scheduler must be the address of a Dask scheduler: {error}") from None
-        with client:
-            yield client
-        return
-    from dask import config
-
-    settings = {
-        "distributed.scheduler.allowed-failures": RETRIES,
-        "distributed.nanny.pre-spawn-environ": ONE_THREAD,
-    }
-    how: dict[str, Any] = dict(threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50)
-    with config.set(settings), LocalCluster(n_workers=workers, **how) as cluster, Client(cluster) as client:
+    try:
+        client = Client(scheduler, timeout=30)
+    except (OSError, ValueError) as error:
+        raise InputError(f"scheduler must be the address of a Dask scheduler: {error}") from None
+    with client:
         yield client

@@ -1,1 +1,1 @@
-"""Where training ends and how fast: fixed points, rates, their trade-off."""
+"""The limit of training and its speed: fixed points, rates, their trade-off."""

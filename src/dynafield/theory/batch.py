@@ -30,7 +30,7 @@ class Batch(NamedTuple):
 
     @property
     def fineness(self) -> tuple[int, ...]:
-        """Numbers of strata for a continuous spectrum, to be tried in turn; one that means nothing else."""
+        """Numbers of strata to try in turn for a continuous spectrum; a single one for others."""
         spectrum = self.task.spectrum
         return FINENESS if spectrum is not None and spectrum.continuous else FINENESS[:1]
 
@@ -39,7 +39,7 @@ class Batch(NamedTuple):
         return self.task.law_at(self.fineness[0] if fineness is None else fineness).present
 
     def mixture(self, fineness: int | None = None) -> JointLaw:
-        """The same as JAX arrays."""
+        """Strata of variances and targets as JAX arrays."""
         return JointLaw(*map(jnp.asarray, self.law(fineness)))
 
     @property
@@ -59,14 +59,14 @@ def flatten(task: Any, net: Any) -> Batch:
     """The problems of (task, net) as rows."""
     if not (isinstance(task, Task) and isinstance(net, DiagonalNetwork)):
         raise InputError(
-            "the first argument must be a Task and the second a DiagonalNetwork, "
+            "task must be a Task and net a DiagonalNetwork, the first and the second argument, "
             f"got {type(task).__name__} and {type(net).__name__}"
         )
     check_features(task, net)
     given = dict(delta=task.delta, sigma=task.sigma, alpha=net.alpha, lam=net.lam)
     for name, value in (given | spectrum_numbers(task)).items():
         if derivative_order(value) > ORDERS:
-            raise InputError(f"{name} must not be differentiated three times: there are two derivatives")
+            raise InputError(f"{name} must not be differentiated three times: two derivatives are supported")
     shape = same_shape(**given)
     rows = []
     for value in given.values():

@@ -93,7 +93,7 @@ def logistic(target: Values, net: DiagonalNetwork, t: Values) -> Values:
 
 @odd
 def large_composite(target: Values, net: DiagonalNetwork, t: Values) -> Values:
-    """Lazy and rich phase together, less w*, which they share on the plateau [eq:composite_large]."""
+    """Lazy and rich phase together, less w*, which both have on the plateau [eq:composite_large]."""
     early = lazy(target, net, t)
     return early if net.lam == 0 else early + rich(target, net, t) - target
 
@@ -103,7 +103,7 @@ def search(target: Values, net: DiagonalNetwork, t: Values) -> Values:
     r"""\(w = e^{-\lambda Lt/2}\,h(w^*\tilde t)\): the field does not yet move [eq:search_sol].
 
     \(\tilde t = \int_0^t e^{-\lambda(L-2)s/2}ds\). At depth 2 \(w = \alpha^2e^{-\lambda t}\sinh w^*t\);
-    deeper it ends at a finite time, and is NaN from there.
+    deeper it diverges at a finite time, and is NaN from there.
     """
     if net.depth == 2:
         return 0.5 * net.alpha**2 * (np.exp((target - net.lam) * t) - np.exp(-(target + net.lam) * t))
@@ -127,7 +127,7 @@ def descent(target: Values, net: DiagonalNetwork, t: Values) -> Values:
 
 @odd
 def small_composite(target: Values, net: DiagonalNetwork, t: Values) -> Values:
-    r"""Search and descent together, less the growth \(\frac12\alpha^2e^{\Delta t}\) that they share.
+    r"""Search and descent together, less the growth \(\frac12\alpha^2e^{\Delta t}\) common to both.
 
     [eq:composite_small]
     """
@@ -147,7 +147,7 @@ class Form(NamedTuple):
     """Whether it is for λ > 0 only."""
 
     def applies(self, net: DiagonalNetwork) -> bool:
-        """Whether it is one for this network."""
+        """Whether the form holds for this network."""
         fits = self.large == bool(net.alpha >= 1) and (self.deep or net.depth == 2)
         return fits and (bool(net.lam > 0) or not self.decaying)
 

@@ -1,4 +1,4 @@
-"""Where training ends [res:fixedpoint]."""
+"""The limit of training [res:fixedpoint]."""
 
 import dataclasses
 from typing import Any, ClassVar
@@ -9,7 +9,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import ArrayLike, Float
 
-from dynafield.problem.checks import concrete, derivative_order, index_of
+from dynafield.problem.checks import concrete, derivative_order, index_of, places, seed_of
 from dynafield.problem.mirror import MirrorMap
 from dynafield.problem.networks import Network
 from dynafield.problem.task import Task
@@ -23,9 +23,34 @@ __all__ = ["FixedPoint", "describe", "fixed_point"]
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class FixedPoint(Record):
-    """Where gradient flow ends: errors, kernels and the law of (w, w*)."""
+    """The limit of gradient flow: errors, kernels and the distribution of (w, w*), as `fixed_point` returns
+    it.
 
-    title: ClassVar[str] = "where training ends"
+    Attributes
+    ----------
+    task, net
+        The problem.
+    case : str or array over parameter axes
+        "regularized" (lasso), "ridgeless" (least squares) or "interpolating" (least J).
+    test_error : number or array over parameter axes
+        Population error C_w + σ².
+    train_error : number or array over parameter axes
+        Training error C_f.
+    C_w : number or array over parameter axes
+        E[(w - w*)²].
+    C_f : number or array over parameter axes
+        Mean squared residual.
+    chi_w : number or array over parameter axes
+        Integrated response χ_w.
+    R_w : number or array over parameter axes
+        Response R_w(∞).
+    tau : number or array over parameter axes
+        Effective noise, τ² = (C_w + σ²)/δ.
+    threshold : number or array over parameter axes
+        Soft threshold (1 + χ_w) λ.
+    """
+
+    title: ClassVar[str] = "limit of training"
 
     case: Any = quantity("regularized (lasso), ridgeless or interpolating (minimum J)")
     test_error: Any = quantity("population error C_w + σ²")
@@ -38,9 +63,36 @@ class FixedPoint(Record):
     threshold: Any = quantity("soft threshold (1 + χ_w) λ")
 
     def law(self, *index: int) -> LimitLaw:
-        """The law of (w, w*) for the problem at `index` (none needed when there is one)."""
+        """The distribution of (w, w*) of one problem.
+
+        Parameters
+        ----------
+        *index : int
+            Old way to choose one problem; write `point[0, 1].law()`.
+
+        Returns
+        -------
+        LimitLaw
+            Its density, distribution function, point masses and draws.
+        """
+        if index:
+            return self.chosen(index, "law()").law()
+        return self.law_at(index_of((), self.shape))
+
+    def law_at(self, row: int) -> LimitLaw:
+        """The distribution of (w, w*) of one problem, by its number.
+
+        Parameters
+        ----------
+        row : int
+            Number of the problem, in C order of the parameter axes.
+
+        Returns
+        -------
+        LimitLaw
+            The distribution.
+        """
         batch = flatten(self.task, self.net)
-        row = index_of(index, self.shape)
 
         def pick(value):
             return np.asarray(value).reshape(-1)[row].item()
@@ -52,33 +104,65 @@ class FixedPoint(Record):
         return LimitLaw(case, batch.law(batch.fineness[-1]), pick(self.tau), second, mirror)
 
     def laws(self):
-        """The laws of all problems, in order."""
-        return [self.law(*index) for index in np.ndindex(self.shape)]
+        """The distributions of all problems, in order."""
+        return [self.law_at(row) for row in range(len(self))]
 
     def sample(self, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """n draws (w, w*) from the limit law, behind the parameter axes."""
+        """Draws of (w, w*) from the limiting distribution.
+
+        Parameters
+        ----------
+        n : int
+            Number of draws of each problem.
+        seed : int, default 0
+            Seed of the random numbers.
+
+        Returns
+        -------
+        array (…, n), array (…, n)
+            w and w*, parameter axes first.
+        """
+        seed = seed_of("seed", seed)
         draws = [law.sample(n, [seed, i]) for i, law in enumerate(self.laws())]
         w, w_star = (np.reshape([draw[k] for draw in draws], (*self.shape, n)) for k in (0, 1))
         return w, w_star
 
     def density(self, w: Float[ArrayLike, "..."]) -> np.ndarray:
-        """Density of the continuous part of the law of w, behind the parameter axes."""
+        """Density of the continuous part of the distribution of w.
+
+        Parameters
+        ----------
+        w : array
+            Weights, of any shape.
+
+        Returns
+        -------
+        array (…, *w.shape)
+            Densities, parameter axes first.
+        """
+        w = places("w", w)
         return np.reshape([law.density(w) for law in self.laws()], (*self.shape, *np.shape(w)))
 
     def cdf(self, w: Float[ArrayLike, "..."]) -> np.ndarray:
-        """P(w ≤ ·), behind the parameter axes."""
+        """The distribution function P(w ≤ ·).
+
+        Parameters
+        ----------
+        w : array
+            Weights, of any shape.
+
+        Returns
+        -------
+        array (…, *w.shape)
+            Probabilities, parameter axes first.
+        """
+        w = places("w", w)
         return np.reshape([law.cdf(w) for law in self.laws()], (*self.shape, *np.shape(w)))
 
     @property
     def mass_at_zero(self) -> Any:
         """P(w = 0)."""
         return unflatten(np.array([law.mass_at_zero for law in self.laws()]), self.shape)
-
-    def plot(self, ax: Any = None) -> Any:
-        """The law of w for one problem, the errors along the axis for several."""
-        from dynafield.figures.theory import draw_fixed_point
-
-        return draw_fixed_point(self, ax)
 
 
 def choose(masks: dict[str, Any], values: dict[str, Any]) -> Any:
@@ -157,12 +241,30 @@ def name_cases(masks: dict[str, Any], shape: tuple[int, ...]) -> Any:
 
 
 def fixed_point(task: Task, net: Network) -> FixedPoint:
-    """Where gradient flow of `net` on `task` ends, in the limit of high dimension.
+    """The limit of gradient flow of `net` on `task`, in high dimension [res:fixedpoint].
 
-    Three cases [res:fixedpoint]: λ > 0 is the lasso [eq:fix_case1]; λ = 0 and δ > 1 least
-    squares [eq:fix_case2]; λ = 0 and δ < 1 interpolation of least J [eq:fix_case3], at any
-    depth. Arrays of δ, σ, α, λ broadcast and are solved as one batch; `jax.grad` works
-    through all four. Relative accuracy is 1e-8 or better, or SolveError is raised.
+    Three cases: λ > 0 is the lasso [eq:fix_case1]; λ = 0 and δ > 1 least squares [eq:fix_case2]; λ = 0 and δ
+    < 1 interpolation of least J [eq:fix_case3], at any depth. Arrays of δ, σ, α, λ broadcast and are solved
+    as one batch; `jax.grad` works through all four.
+
+    Parameters
+    ----------
+    task : Task
+        δ, σ and the prior.
+    net : DiagonalNetwork
+        α, λ and depth; λ > 0 only at depth 2.
+
+    Returns
+    -------
+    FixedPoint
+        Numbers over the parameter axes, to a relative accuracy of 1e-8.
+
+    Raises
+    ------
+    InputError
+        If there is no formula: δ = 1 without weight decay, or weight decay at depth ≥ 3.
+    SolveError
+        If the accuracy was not reached.
     """
     batch = flatten(task, net)
     return describe(task, net, batch, solve_points(batch))

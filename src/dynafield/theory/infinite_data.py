@@ -6,7 +6,6 @@ It is solved for many targets at once, and averaged over the prior.
 """
 
 import dataclasses
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,12 +13,15 @@ import xarray as xr
 from jaxtyping import Float
 from scipy.integrate import solve_ivp
 
+from dynafield.deprecation import old_calls
 from dynafield.errors import InputError, SolveError
-from dynafield.problem.checks import one_real, real_vector
+from dynafield.problem.checks import in_range, one_real, real_list
 from dynafield.problem.mirror import log_cosh
 from dynafield.problem.networks import DiagonalNetwork, Network
 from dynafield.problem.priors import Components, Prior, check_mixture
-from dynafield.records import files
+from dynafield.problem.task import Task
+from dynafield.records.problems import add_problem, described, read_problem
+from dynafield.records.record import Labelled, quantity
 from dynafield.theory.closed_forms import FORMS
 
 __all__ = ["InfiniteDataCurves", "infinite_data_curves", "infinite_data_paths"]
@@ -39,53 +41,87 @@ HIGHEST = 700.0
 """Logarithms are kept below: a trial step of the integrator may overshoot."""
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class InfiniteDataCurves:
-    """Error against time for δ → ∞, where training and test error are the same, and its approximations."""
+@dataclasses.dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class InfiniteDataCurves(Labelled):
+    """The learning curve for δ → ∞, where training and test error are equal, with its approximations.
+
+    Attributes
+    ----------
+    prior : Prior
+        Distribution of the targets.
+    net : DiagonalNetwork
+        The network.
+    sigma : float
+        Standard deviation of the label noise.
+    t : array (k,)
+        Training times.
+    test_error : array (k,)
+        Test error, in the units of y².
+    C_w : array (k, k)
+        Correlation E[(w(t) - w*)(w(t') - w*)].
+    forms : dict of array (k,)
+        The test error by closed forms, by their names; NaN where one is not defined.
+    """
+
+    title: ClassVar[str] = "learning curve for δ → ∞"
 
     prior: Prior
     net: DiagonalNetwork
     sigma: float
-    t: Float[np.ndarray, " t"]
-    test_error: Float[np.ndarray, " t"]
-    C_w: Float[np.ndarray, "t t"]
+    t: Any = quantity("training times", over=("time",))
+    test_error: Any = quantity("population error E[(w - w*)²] + σ²", over=("time",))
+    C_w: Any = quantity("correlation of errors E[(w(t) - w*)(w(t') - w*)]", over=("time", "time_before"))
     forms: dict[str, Float[np.ndarray, " t"]]
-
-    title: ClassVar[str] = "learning curve for δ → ∞"
 
     @property
     def train_error(self) -> Float[np.ndarray, " t"]:
         """The same as the test error."""
         return self.test_error
 
-    def plot(self, ax: Any = None) -> Any:
-        """The error against time, with the closed forms of the phases of large or small α laid over it."""
-        from dynafield.figures.phases import draw_infinite_data
-
-        return draw_infinite_data(self, ax)
-
     def to_xarray(self) -> xr.Dataset:
         """Errors, correlation and closed forms over time."""
-        curves = {"test_error": self.test_error} | {f"{name}_form": v for name, v in self.forms.items()}
-        data = xr.Dataset({name: ("time", values) for name, values in curves.items()}, {"time": self.t})
-        data["C_w"] = (("time", "time_before"), self.C_w)
-        problem = dict(prior=str(self.prior), alpha=self.net.alpha, lam=self.net.lam, depth=self.net.depth)
-        return data.assign_attrs(problem, sigma=self.sigma)
+        data = super().to_xarray()
+        for name, values in self.forms.items():
+            data[f"{name}_form"] = ("time", values, {"long_name": f"test error by the {name} form"})
+        problem = add_problem(data, Task(1.0, self.sigma, self.prior), self.net)
+        return problem.drop_vars("delta")  # which is infinite
 
-    def save(self, path: str | Path) -> Path:
-        """Write it to a netCDF file, for any reader of xarray."""
-        return files.write(self.to_xarray(), type(self).__name__, path)
+    @classmethod
+    def settings(cls, data: xr.Dataset) -> dict[str, Any]:
+        """Prior, network, noise and closed forms."""
+        task, net = read_problem(data.assign_coords(delta=1.0))
+        forms = {str(k).removesuffix("_form"): v.values for k, v in data.items() if str(k).endswith("_form")}
+        return {"prior": task.prior, "net": net, "sigma": float(task.sigma), "forms": forms}
 
-    def __repr__(self) -> str:
-        last = f"final test_error {self.test_error[-1]:.6g} at t = {self.t[-1]:g}"
-        return f"InfiniteDataCurves: {self.title}, {self.prior}, {self.net}\n  {last}"
+    def rows(self) -> list[tuple[str, str, str]]:
+        """Rows of the printed table."""
+        last = ("final test_error", f"{self.test_error[-1]:.6g}", f"at t = {self.t[-1]:g}")
+        problem = f"σ={self.sigma:g} {self.prior}"
+        return [("task", problem, ""), ("network", described(self.net), ""), *super().rows(), last]
 
 
-def infinite_data_curves(prior: Any, net: Network, t: Any, sigma: float = 0.0) -> InfiniteDataCurves:
-    r"""Errors at times `t` for δ → ∞, exactly, and by closed forms in `forms` [eq:dmft_inf_delta].
+@old_calls()
+def infinite_data_curves(prior: Any, net: Network, t: Any, *, sigma: float = 0.0) -> InfiniteDataCurves:
+    """Errors for δ → ∞, exact and by closed forms [eq:dmft_inf_delta].
 
-    `forms` has the test error by lazy, rich, logistic and composite form for α ≥ 1, by search, descent and
-    composite form for α < 1, as far as the depth and λ have them; NaN where one is not defined.
+    There are lazy, rich, logistic and composite forms for α ≥ 1, search, descent and composite forms for α <
+    1, as far as the depth and λ allow them.
+
+    Parameters
+    ----------
+    prior : Prior
+        Distribution of the targets.
+    net : DiagonalNetwork
+        One α, one λ and the depth.
+    t : number or array (k,)
+        Training times ≥ 0, in increasing order.
+    sigma : float, default 0
+        Standard deviation of the label noise.
+
+    Returns
+    -------
+    InfiniteDataCurves
+        Errors at these times; `forms` has the closed forms.
     """
     if not isinstance(prior, Prior):
         raise InputError(f"prior must be a Prior, got {type(prior).__name__}")
@@ -112,14 +148,31 @@ def infinite_data_curves(prior: Any, net: Network, t: Any, sigma: float = 0.0) -
         if form.applies(net):
             error = form.path(target[:, None], net, times) - target[:, None]
             forms[form.name] = weight @ error**2 + sigma**2
-    return InfiniteDataCurves(prior, net, sigma, times, np.diag(C_w) + sigma**2, C_w, forms)
+    error = np.diag(C_w) + sigma**2
+    return InfiniteDataCurves(
+        prior=prior, net=net, sigma=sigma, t=times, test_error=error, C_w=C_w, forms=forms
+    )
 
 
 def infinite_data_paths(w_star: Any, net: Network, t: Any) -> Float[np.ndarray, "n t"]:
-    """w(t) of coordinates with targets `w_star` for δ → ∞: one row each."""
+    """w(t) of single coordinates for δ → ∞ [eq:dmft_inf_delta].
+
+    Parameters
+    ----------
+    w_star : number or array (n,)
+        Targets.
+    net : DiagonalNetwork
+        One α, one λ and the depth.
+    t : number or array (k,)
+        Training times ≥ 0, in increasing order.
+
+    Returns
+    -------
+    array (n, k)
+        Weights, one row for each target.
+    """
     net, times = checked(net, t)
-    target = real_vector("w_star", np.atleast_1d(w_star), np.isfinite, "finite targets")
-    return paths(np.array(target), net, times)
+    return paths(in_range("w_star", real_list("w_star", w_star, np.isfinite, "finite targets")), net, times)
 
 
 def checked(net: Any, t: Any) -> tuple[DiagonalNetwork, Float[np.ndarray, " t"]]:
@@ -128,10 +181,11 @@ def checked(net: Any, t: Any) -> tuple[DiagonalNetwork, Float[np.ndarray, " t"]]
         raise InputError(f"net must be a DiagonalNetwork, got {type(net).__name__}")
     alpha = one_real("alpha", net.alpha, lambda x: x > 0, "one number > 0")
     lam = one_real("lam", net.lam, lambda x: x >= 0, "one number ≥ 0")
-    times = np.array(real_vector("t", np.atleast_1d(t), lambda x: x >= 0, "times ≥ 0"))
+    times = real_list("t", t, lambda x: x >= 0, "times ≥ 0")
     if np.any(np.diff(times) < 0):
         raise InputError(
-            f"t must be times in increasing order, got {times[np.argmin(np.diff(times)) + 1]:g} late"
+            f"t must be times in increasing order, got {times[np.argmin(np.diff(times)) + 1]:g} "
+            "after a later one"
         )
     return DiagonalNetwork(alpha, lam, net.depth), times
 

@@ -1,4 +1,4 @@
-"""Compiled batches: many problems of one case at once, new values never recompile."""
+"""Compiled batches: many problems of one case at once; new values never recompile."""
 
 from collections.abc import Callable
 from functools import partial
@@ -44,8 +44,10 @@ CELLS = 2**20
 
 
 class Laws(NamedTuple):
-    """Strata of variances and targets; of a continuous spectrum also two thirds of them, to see how good they
-    are, and its smallest variance."""
+    """Strata of variances and targets, as arrays of JAX.
+
+    For a continuous spectrum also two thirds of them, which estimate the error, and its smallest variance.
+    """
 
     mixture: JointLaw
     fewer: JointLaw | None
@@ -67,7 +69,7 @@ class Point(NamedTuple):
 
 
 class Speed(NamedTuple):
-    """A solved rate with its derivatives in α: in total, and at fixed law of w."""
+    """A solved rate with its derivatives in α: in total, and at fixed distribution of w."""
 
     rate: Rate
     slope: Float[Array, "*b"]
@@ -153,7 +155,7 @@ def rates_below(p: Parameters, laws: Laws, point: Point, depth: int, count: int)
 @partial(jax.jit, static_argnames=("depth", "count"))
 @partial(jax.vmap, in_axes=(0, None, None, None))
 def rates_above(p: Parameters, laws: Laws, depth: int, count: int) -> Speed:
-    r"""γ for δ > 1: \(w = w^* + \tau G/\sqrt s\), τ² = σ²/(δ-1), whose law does not depend on α."""
+    r"""γ for δ > 1: \(w = w^* + \tau G/\sqrt s\), τ² = σ²/(δ-1), whose distribution does not depend on α."""
     tau = p.sigma / jnp.sqrt(p.delta - 1)
 
     def moved(alpha):

@@ -1,4 +1,4 @@
-r"""The largest curvature at the end of training, which bounds the step of gradient descent.
+r"""The largest curvature in the limit of training, which bounds the step of gradient descent.
 
 Curvatures are the eigenvalues of \(K^{1/2}X^\top XK^{1/2}/\delta\), \(K = \mathrm{diag}(\kappa)\). The
 largest is the least value of \(x(m) = \tfrac1m + \tfrac1\delta E[\tfrac{q}{1-qm}]\), \(q = s\kappa\), over

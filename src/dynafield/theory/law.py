@@ -1,4 +1,4 @@
-r"""The limit law of one coordinate: \(y = w^* + \tau G/\sqrt s\), \(w = \) response(y; s)."""
+r"""The limiting distribution of one coordinate: \(y = w^* + \tau G/\sqrt s\), \(w = \) response(y; s)."""
 
 import dataclasses
 from typing import Any
@@ -9,7 +9,7 @@ from jaxtyping import ArrayLike, Float
 
 from dynafield.numerics.averages import invert
 from dynafield.numerics.gaussian import interval_average, normal_cdf, normal_pdf
-from dynafield.problem.checks import integer
+from dynafield.problem.checks import integer, places, real, seed_of
 from dynafield.problem.mirror import MirrorMap
 from dynafield.problem.observation import observed_curve
 from dynafield.problem.spectra import JointLaw
@@ -22,10 +22,21 @@ Numbers = Any
 
 @dataclasses.dataclass(frozen=True)
 class LimitLaw:
-    r"""The law of (w, w*) at one fixed point [eq:fix_case1, eq:fix_case2, eq:fix_case3].
+    """The distribution of (w, w*) at one fixed point [eq:fix_case1, eq:fix_case2, eq:fix_case3].
 
-    `second` is the threshold θ (regularized), 0 (ridgeless) or R_w (interpolating); a feature of variance s
-    has θ/s and R_w/s in their place [eq:observed_s].
+    Attributes
+    ----------
+    case : str
+        "regularized" (lasso), "ridgeless" (least squares) or "interpolating" (least J).
+    mixture : JointLaw
+        Strata of variances and targets.
+    tau : float
+        Noise τ through which targets are seen.
+    second : float
+        The threshold θ (regularized), 0 (ridgeless) or R_w (interpolating); a feature of variance s has θ/s
+        and R_w/s in their place [eq:observed_s].
+    mirror : MirrorMap
+        The mirror map of the network.
     """
 
     case: str
@@ -40,8 +51,40 @@ class LimitLaw:
         return np.hypot(self.mixture.std, self.tau / np.sqrt(self.mixture.variance))
 
     def respond(self, y: Float[ArrayLike, "..."], variance: Float[ArrayLike, "..."] = 1.0) -> Numbers:
-        """w of the observation y of a feature of this variance."""
-        y, second = np.asarray(y, float), self.second / np.asarray(variance, float)
+        """The weight that an observation leads to.
+
+        Parameters
+        ----------
+        y : number or array
+            Observation w* + noise.
+        variance : number or array, default 1
+            Variance of the feature.
+
+        Returns
+        -------
+        number or array
+            w, of the common shape.
+        """
+        y = np.asarray(real("y", y, np.isfinite, "finite numbers"), float)
+        s = np.asarray(real("variance", variance, lambda s: s > 0, "numbers > 0"), float)
+        return self.response(y, s)
+
+    def response(self, y: np.ndarray, variance: np.ndarray) -> Numbers:
+        """As `respond`, without checks.
+
+        Parameters
+        ----------
+        y : array
+            Observations; there may be none.
+        variance : array
+            Variances of the features.
+
+        Returns
+        -------
+        array
+            w, of the common shape.
+        """
+        second = self.second / variance
         if self.case == "regularized":
             return np.sign(y) * np.maximum(np.abs(y) - second, 0.0)
         if self.case == "ridgeless":
@@ -55,8 +98,19 @@ class LimitLaw:
         return np.asarray(self.mirror.weight(s))
 
     def observe(self, w: Float[ArrayLike, "..."]) -> tuple[Numbers, Numbers]:
-        """The observation y behind w (from the right at w = 0) in each stratum, and dy/dw."""
-        w, second = np.asarray(w, float)[..., None], self.second / self.mixture.variance
+        """The observation that leads to a weight (from the right at w = 0), and its slope.
+
+        Parameters
+        ----------
+        w : array
+            Weights, of any shape.
+
+        Returns
+        -------
+        array (*w.shape, m), array (*w.shape, m)
+            y and dy/dw in each of m strata; m = 1 if they are the same in all.
+        """
+        w, second = places("w", w)[..., None], self.second / self.mixture.variance
         if self.case == "regularized":
             return w + np.where(w < 0, -second, second), np.ones_like(w)
         if self.case == "ridgeless":
@@ -66,21 +120,58 @@ class LimitLaw:
         return np.asarray(y), np.asarray(stretch)
 
     def sample(self, n: int, seed: int | list[int]) -> tuple[Numbers, Numbers]:
-        """n independent draws (w, w*)."""
-        rng = np.random.default_rng(seed)
+        """Independent draws.
+
+        Parameters
+        ----------
+        n : int
+            Number of draws.
+        seed : int or list of int
+            Seed of the random numbers.
+
+        Returns
+        -------
+        array (n,), array (n,)
+            w and w*.
+        """
+        parts = [seed_of("seed", part) for part in (seed if isinstance(seed, list) else [seed])]
+        rng = np.random.default_rng(parts if isinstance(seed, list) else parts[0])
         which = rng.choice(len(self.mixture.weight), size=integer("n", n, 0), p=self.mixture.weight)
         w_star = self.mixture.mean[which] + self.mixture.std[which] * rng.standard_normal(n)
         variance = self.mixture.variance[which]
         y = w_star + self.tau / np.sqrt(variance) * rng.standard_normal(n)
-        return self.respond(y, variance), w_star
+        return self.response(y, variance), w_star
 
     def density(self, w: Float[ArrayLike, "..."]) -> Numbers:
-        """Density of the continuous part of the law of w; `atoms` holds the rest."""
+        """Density of the continuous part of the distribution of w; `atoms` has the rest.
+
+        Parameters
+        ----------
+        w : array
+            Weights, of any shape.
+
+        Returns
+        -------
+        array
+            Densities, of the same shape.
+        """
         return self.observed_density(*self.observe(w))
 
     def observed_density(self, y: Numbers, stretch: Numbers = 1.0) -> Numbers:
-        """Density of the continuous part of the law of y, which has one entry for each stratum, times a
-        factor."""
+        """Density of the continuous part of the distribution of y, times a factor.
+
+        Parameters
+        ----------
+        y : array (…, m)
+            Observations, one for each stratum in the last axis.
+        stretch : number or array (…, m), default 1
+            The factor.
+
+        Returns
+        -------
+        array (…)
+            Densities.
+        """
         smooth = self.width > 0
         t, m, p = self.width[smooth], self.mixture.mean[smooth], self.mixture.weight[smooth]
         y, stretch = (np.broadcast_to(x, (*np.shape(y)[:-1], len(smooth)))[..., smooth] for x in (y, stretch))
@@ -88,11 +179,33 @@ class LimitLaw:
         return np.sum(p / t * stretch * np.asarray(normal_pdf(standard)), axis=-1)
 
     def cdf(self, w: Float[ArrayLike, "..."]) -> Numbers:
-        """P(w ≤ ·), atoms included."""
+        """The distribution function P(w ≤ ·), point masses included.
+
+        Parameters
+        ----------
+        w : array
+            Weights, of any shape.
+
+        Returns
+        -------
+        array
+            Probabilities, of the same shape.
+        """
         return self.observed_cdf(self.observe(w)[0])
 
     def observed_cdf(self, y: Numbers) -> Numbers:
-        """P(y ≤ ·), where y has one entry for each stratum."""
+        """P(y ≤ ·).
+
+        Parameters
+        ----------
+        y : array (…, m)
+            Observations, one for each stratum in the last axis.
+
+        Returns
+        -------
+        array (…)
+            Probabilities.
+        """
         smooth = self.width > 0
         gap = np.asarray(y) - self.mixture.mean
         standard = jnp.asarray(gap / np.where(smooth, self.width, 1.0))
@@ -118,12 +231,12 @@ class LimitLaw:
     def point_masses(self) -> list[tuple[float, float]]:
         """Places and masses of the components that have no width."""
         sharp = self.width == 0
-        places = self.respond(self.mixture.mean[sharp], self.mixture.variance[sharp])
-        return [(float(w), float(p)) for w, p in zip(places, self.mixture.weight[sharp], strict=True)]
+        where = self.response(self.mixture.mean[sharp], self.mixture.variance[sharp])
+        return [(float(w), float(p)) for w, p in zip(where, self.mixture.weight[sharp], strict=True)]
 
     @property
     def atoms(self) -> dict[float, float]:
-        """Places and masses of the discrete part of the law of w."""
+        """Places and masses of the point masses of w."""
         found = {}
         for place, mass in self.point_masses():
             found[place] = found.get(place, 0.0) + mass

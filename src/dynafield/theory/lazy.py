@@ -14,7 +14,7 @@ from jaxtyping import Float
 
 from dynafield.errors import InputError
 from dynafield.numerics.spectra import MarchenkoPastur
-from dynafield.problem.checks import one_real, real_vector
+from dynafield.problem.checks import one_real, real_list
 from dynafield.problem.networks import DiagonalNetwork, Network
 from dynafield.problem.spectra import FINENESS
 from dynafield.problem.task import Task
@@ -26,28 +26,48 @@ __all__ = ["LazyCurves", "lazy_curves", "lazy_errors", "lazy_limit", "lazy_size"
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class LazyCurves(TwoTimeRecord):
-    """Errors and kernels of the lazy phase at chosen times."""
+    """Errors and kernels of the lazy phase, as `lazy_curves` returns them.
+
+    Attributes
+    ----------
+    task, net
+        The problem.
+    t : array (k,)
+        Training times.
+    train_error, test_error : array (k,)
+        Errors, in the units of y².
+    C_w, C_f, R_w, R_f : array (k, k)
+        Kernels over two times: correlations of w - w* and of residuals, and responses.
+    """
 
     title: ClassVar[str] = "learning curve of the lazy phase"
 
-    def plot(self, ax: Any = None) -> Any:
-        """Test and training error against time."""
-        from dynafield.figures.theory import draw_lazy
-
-        return draw_lazy(self, ax)
-
 
 def lazy_curves(task: Task, net: Network, t: Any) -> LazyCurves:
-    """Closed forms of the lazy phase at times `t`; right for α → ∞ at times of order α^(2-2L).
+    """Closed forms of the lazy phase [eq:lazy_sol]; right for α → ∞ at times of order α^(2-2L).
 
-    `delta`, `sigma` and `alpha` are one number each; `lam` plays no role in this phase.
+    Parameters
+    ----------
+    task : Task
+        One δ, one σ, and the prior.
+    net : DiagonalNetwork
+        One α; λ has no effect in this phase.
+    t : number or array (k,)
+        Training times ≥ 0.
+
+    Returns
+    -------
+    LazyCurves
+        Errors and kernels at these times.
     """
+    if not isinstance(task, Task):
+        raise InputError(f"task must be a Task, got {type(task).__name__}")
     if not isinstance(net, DiagonalNetwork):
         raise InputError(f"net must be a DiagonalNetwork, got {type(net).__name__}")
     delta = one_real("delta", task.delta, lambda x: x > 0, "one number > 0")
     sigma = one_real("sigma", task.sigma, lambda x: x >= 0, "one number ≥ 0")
     alpha = one_real("alpha", net.alpha, lambda x: x > 0, "one number > 0")
-    times = np.array(real_vector("t", np.atleast_1d(t), lambda x: x >= 0, "times ≥ 0"))
+    times = real_list("t", t, lambda x: x >= 0, "times ≥ 0")
     slope = alpha ** (2 * net.depth - 2)
     if task.spectrum is None:
         kernels = lazy_kernels(delta, sigma**2, task.signal, slope * times)
@@ -84,12 +104,12 @@ def lazy_errors(
 
 
 def lazy_size(task: Task) -> float:
-    """The root mean square of w at the end of the lazy phase; infinite at δ = 1 with noise."""
+    """The root mean square of w in the limit of the lazy phase; infinite at δ = 1 with noise."""
     return float(np.sqrt(limit_of(task).square))
 
 
 def lazy_limit(task: Task) -> float:
-    r"""The test error at its end, of one problem; infinite at δ = 1 with noise.
+    r"""The test error in the limit of the lazy phase, of one problem; infinite at δ = 1 with noise.
 
     \(\rho^2(1-\delta)_+ + \sigma^2/(1 - \min(\delta, 1/\delta))\) where all variances are one.
     """
@@ -97,7 +117,7 @@ def lazy_limit(task: Task) -> float:
 
 
 def limit_of(task: Task) -> Limit:
-    """The end of the lazy phase of one problem."""
+    """The limit of the lazy phase of one problem."""
     return limit(task.law_at(FINENESS[-1]), float(task.delta), float(task.sigma) ** 2)
 
 

@@ -7,8 +7,7 @@ to search first.
 """
 
 import dataclasses
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -23,14 +22,11 @@ from dynafield.problem.task import Task
 from dynafield.problem.trainers import check_features
 from dynafield.theory.fields import FieldLaw, field_law
 from dynafield.theory.lazy import lazy_errors, lazy_size
+from dynafield.theory.phases_record import GroupTime, Phases, Stage
 from dynafield.theory.silverstein import half_time
 
 __all__ = [
     "STAGES",
-    "GroupTime",
-    "Measure",
-    "Phases",
-    "Stage",
     "groups_of",
     "predicted",
     "single",
@@ -49,100 +45,11 @@ FITTED = 0.01
 FOUND = 0.1
 """The search ends when the root mean square of w is this part of (ρ² + σ²)^½."""
 SLOWEST = 0.9
-"""The descent ends when this share of the true coordinates that grow at all is active."""
+"""The descent ends when this fraction of the true coordinates that grow at all is active."""
 MOST_GROUPS = 6
-"""Times of groups are told one by one up to so many."""
+"""Times of groups are listed one by one up to so many."""
 FORGOTTEN = 6.0
 """Grokking ends when what the lazy phase has learnt has decayed by e to this power."""
-
-
-class Stage(NamedTuple):
-    """A stage of training: from `start` to `end` the formula with this label in docs/theory.md holds."""
-
-    name: str
-    start: float
-    end: float
-    formula: str
-    label: str
-    validity: float
-    """What the formula neglects beside what it keeps: good if much smaller than one."""
-    compares: str
-    """What `validity` compares."""
-
-
-class Measure(NamedTuple):
-    """A time or value read off a solved curve, with its error bar."""
-
-    name: str
-    value: float
-    low: float
-    high: float
-    meaning: str
-
-
-class GroupTime(NamedTuple):
-    """When features of one variance are learnt: half of their targets in the lazy phase, or when half of
-    their true coordinates are active in the search."""
-
-    variance: float
-    share: float
-    """Of the features that have this variance, or around it where it varies continuously."""
-    time: float
-    meaning: str
-
-
-@dataclasses.dataclass(frozen=True)
-class Phases:
-    """The stages of one problem, in order, and what was measured on its curve."""
-
-    task: Task
-    net: Any
-    regime: str
-    stages: tuple[Stage, ...]
-    measured: tuple[Measure, ...] = ()
-    groups: tuple[GroupTime, ...] = ()
-
-    def __iter__(self) -> Iterator[Stage]:
-        return iter(self.stages)
-
-    def __len__(self) -> int:
-        return len(self.stages)
-
-    def __getitem__(self, which: int | str) -> Stage | Measure:
-        """A stage by its number; a stage or a measure by its name."""
-        if isinstance(which, int):
-            return self.stages[which]
-        for one in (*self.stages, *self.measured):
-            if one.name == which:
-                return one
-        names = [one.name for one in (*self.stages, *self.measured)]
-        raise KeyError(f"{which!r}: there are {', '.join(names)}")
-
-    def at(self, t: float) -> Stage:
-        """The stage at time t."""
-        t = one_real("t", t, lambda x: x >= 0, "a time ≥ 0")
-        return next(stage for stage in self.stages if t < stage.end or stage is self.stages[-1])
-
-    @property
-    def horizon(self) -> float:
-        """A time by which all stages are seen."""
-        last = self.stages[-1]
-        if last.start == 0:
-            return 100.0
-        return last.start * (100.0 if last.name == "plateau" else 2.0)
-
-    def __repr__(self) -> str:
-        net = self.net if isinstance(self.net, Network) else self.net.name
-        told = f"δ={self.task.delta:g} σ={self.task.sigma:g} {self.task.prior}{self.task.inputs}, {net}"
-        lines = [f"Phases: {self.regime}, {told}"]
-        for s in self.stages:
-            lines.append(f"  {s.name:<10} {s.start:>10.4g} to {s.end:<10.4g} {s.formula}  [{s.label}]")
-            lines.append(f"  {'':<10} {'':>24} validity {s.validity:.3g}: {s.compares}")
-        for g in self.groups:
-            lines.append(f"  features of variance {g.variance:<8.3g} {g.time:>10.4g}  {g.meaning}")
-        for m in self.measured:
-            lines.append(f"  {m.name:<20} {m.value:>10.5g}  ({m.low:.5g} to {m.high:.5g})  {m.meaning}")
-        return "\n".join(lines)
 
 
 def one_task(task: Any) -> Task:
@@ -189,8 +96,10 @@ def predicted(task: Any, net: Any) -> Phases:
 
 
 def groups_of(task: Task) -> list[tuple[float, float]]:
-    """Variances and shares of groups, the largest first; of many, those at three quantiles. None if all are
-    one."""
+    """Variances and fractions of groups, the largest first; of many groups, those at three quantiles.
+
+    None if all variances are one.
+    """
     if task.spectrum is None:
         return []
     law = task.law
@@ -242,13 +151,13 @@ def target_size(task: Task) -> float:
 
 
 def crossover(task: Task, net: Any, why: str, label: str = "eq:dmft_dln") -> Phases:
-    """No phase is there: the exact equations are all there is."""
+    """One stage for a problem without phases: only the exact equations hold."""
     stage = Stage("crossover", 0.0, np.inf, "none: follow `solve`", label, np.nan, why)
     return Phases(task, net, "between the limits", (stage,))
 
 
 def large_stages(task: Task, net: DiagonalNetwork, size: float, scale: float) -> Phases:
-    """Lazy, plateau, grokking, rich."""
+    """The stages of large α: lazy, plateau, grokking, rich."""
     lam, depth, fitted = net.lam, net.depth, fitting_time(task, net)
     linear = "size of the weights / scale of linear motion"
     lazy = Stage(
@@ -276,7 +185,7 @@ def large_stages(task: Task, net: DiagonalNetwork, size: float, scale: float) ->
     )  # fmt: skip
     rich = Stage(
         "rich", over, np.inf, *ending(task, net), 1 / FORGOTTEN,
-        "1/λ / time since the scale met the weights: the end is approached slowly",
+        "1/λ / time since the scale met the weights: the limit is approached slowly",
     )  # fmt: skip
     return Phases(task, net, "large α", (lazy, plateau, grokking, rich))
 
@@ -295,17 +204,17 @@ def fitting_time(task: Task, net: DiagonalNetwork) -> float:
 
 
 def ending(task: Task, net: DiagonalNetwork) -> tuple[str, str]:
-    """Formula and label of the end of training."""
+    """Formula and label of the limit of training."""
     if net.lam > 0:
         soft = ("minimizer with the ℓ1 penalty λ", "eq:fix_case1")
-        return soft if net.depth == 2 else ("no closed form: the end depends on the path", "eq:mirror")
+        return soft if net.depth == 2 else ("no closed form: the limit depends on the path", "eq:mirror")
     if task.delta > 1:
         return "least squares", "eq:fix_case2"
     return "interpolation of least potential", "eq:fix_case3"
 
 
 def small_stages(task: Task, net: DiagonalNetwork, ratio: float) -> Phases:
-    """Search, descent, rich."""
+    """The stages of small α: search, descent, rich."""
     law = field_law(task, net)
     growth = "exp(-λLt/2) h(field × time felt); depth 2: α² exp(-λt) sinh((w* - z(0)/δ) t)"
     found = finding_time(law, task.signal + task.sigma**2)
@@ -321,7 +230,8 @@ def small_stages(task: Task, net: DiagonalNetwork, ratio: float) -> Phases:
         else ("∫exp(-λ(L-2)s/2)|g|ds = 2α^(2-L)/(L-2)", "eq:activation_deep", net.alpha ** (net.depth - 2))
     )
     descent = Stage("descent", found, over, *waiting, "duration of a jump / time before it")
-    rich = Stage("rich", over, np.inf, *ending(task, net), 1 - SLOWEST, "share of coordinates still to jump")
+    left = "fraction of coordinates still to jump"
+    rich = Stage("rich", over, np.inf, *ending(task, net), 1 - SLOWEST, left)
     return Phases(task, net, "small α", (searching, descent, rich))
 
 

@@ -48,7 +48,7 @@ def laws(batch: Batch, fineness: int) -> Laws:
 
 
 def cells(batch: Batch, rule: Rule) -> int:
-    """Numbers that one problem takes."""
+    """How many numbers one problem needs in memory."""
     return rule.nodes * len(batch.law(rule.fineness).weight)
 
 
@@ -66,7 +66,7 @@ def admit(batch: Batch) -> dict[str, Any]:
     if lam is not None and batch.depth > 2 and (lam > 0).any():
         raise InputError(
             f"lam must be 0 at depth {batch.depth}, got {lam[lam > 0][0]:g}: with weight decay a network of "
-            "depth ≥ 3 has no convex limit problem, its end depends on the path; follow the path with solve"
+            "depth ≥ 3 has no convex limit problem, its limit depends on the path; follow the path with solve"
         )
     if lam is not None and delta is not None and ((delta == 1) & (lam == 0)).any():
         raise InputError(
@@ -98,7 +98,7 @@ def with_silence(solve, p: Parameters, silence: Point, quiet: bool) -> Point:
 
 
 def solve_regularized(batch: Batch, p: Parameters) -> Point:
-    """Case (i)."""
+    """Fixed points with λ > 0, case (i)."""
     zero = jnp.zeros(len(p.delta))
     silence = Point(zero, p.lam, zero, zero, zero == 0, zero, zero, zero)
 

@@ -1,4 +1,4 @@
-r"""The rate γ for λ = 0 from the law of the slopes κ [eq:convergence_rate_eqn].
+r"""The rate γ for λ = 0 from the distribution of the slopes κ [eq:convergence_rate_eqn].
 
 Features of variance s count with sκ in place of κ, and κ stands for that throughout [eq:rate_s].
 \(B(u) = E[(\kappa/(u+\kappa))^2] = \delta\), \(A = E[\kappa/(u+\kappa)]\),
@@ -40,7 +40,8 @@ FAR = 12.0
 
 
 class Slopes(NamedTuple):
-    r"""The law of κ on nodes: probability, coordinate, \(\log(\kappa/\kappa_0)\); and \(\log\kappa_0\).
+    r"""The distribution of κ on nodes: probability, coordinate, \(\log(\kappa/\kappa_0)\); and
+    \(\log\kappa_0\).
 
     κ₀ is the slope at w = 0 and s = 1, or ess inf κ where that is needed. Only ratios of
     slopes enter the equations, so logarithms serve all scales and depths.
@@ -71,7 +72,7 @@ def slopes_along(
     core: Float[Array, ""] | None = None,
     reach: float = REACH,
 ) -> Slopes:
-    """κ on the nodes of the limit law."""
+    """κ on the nodes of the limiting distribution."""
     nodes = nodes_along(mirror, response, mixture, tau, count, core, reach)
     weight = mixture.weight[:, None] * nodes.weight
     ratio = mirror.log_slope_ratio(nodes.s) + jnp.log(mixture.variance)[:, None]
@@ -80,8 +81,9 @@ def slopes_along(
 
 def drift_at_fixed_law(mirror: MirrorMap, slopes: Slopes, rate: Rate) -> Float[Array, "*n"]:
     r"""On nodes, \(u\,\partial_\alpha\kappa|_w\,/(u+\kappa)^2\): its mean times \(u/\delta\) is
-    \(\partial\gamma/\partial\alpha\), the law of w held fixed; at depth 2
-    \(\partial_\alpha\kappa|_w = 2\alpha^3/\kappa\) [eq:rate_slope]."""
+    \(\partial\gamma/\partial\alpha\), the distribution of w held fixed; at depth 2
+    \(\partial_\alpha\kappa|_w = 2\alpha^3/\kappa\) [eq:rate_slope].
+    """
     s, w = slopes.s, mirror.weight(slopes.s)
 
     def log_kappa(alpha):
@@ -104,8 +106,8 @@ def below(
 ) -> tuple[Rate, Float[Array, "*n"]]:
     """δ < 1: u > 0, bracketed by the extreme slopes; γ by the form whose terms are positive.
 
-    Also returns κ/(u+κ) on the nodes at fixed u, whose derivative makes that of γ. `fewer` is the same law
-    with two thirds of its strata, to see how good they are.
+    Also returns κ/(u+κ) on the nodes at fixed u, whose derivative makes that of γ. `fewer` is the same
+    distribution with two thirds of its strata, to estimate their error.
     """
     fixed, d = stop_gradient((slopes, delta))
 
@@ -151,7 +153,7 @@ def ridgeless_slopes(
     x: Float[Array, ""],
     least_variance: Float[Array, ""] | None = None,
 ) -> Slopes:
-    r"""The law of κ for \(w = w^* + \tau G/\sqrt s\), resolved around its smallest value.
+    r"""The distribution of κ for \(w = w^* + \tau G/\sqrt s\), resolved around its smallest value.
 
     A stratum of positive width reaches w = 0; point masses without noise may not. A continuous spectrum goes
     on to `least_variance`, below those of its strata.
@@ -173,7 +175,7 @@ def above(
     `law(x)` gives the slopes resolved for \(x = \log\frac{1-\varepsilon}{\varepsilon}\), in
     units of ess inf κ. Where hardly any mass lies near the smallest slope, ε is below
     double precision: u is pinched there, and \(\gamma = (1 - A/\delta)\,\mathrm{ess\,inf}\,\kappa\).
-    Also returns the nodes' weights and v/(κ-v) on them at fixed ε. `fewer` is the same law with fewer strata.
+    Also returns the nodes' weights and v/(κ-v) on them at fixed ε. `fewer` has fewer strata.
     """
     d = stop_gradient(delta)
 

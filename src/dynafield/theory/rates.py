@@ -1,4 +1,4 @@
-"""How fast training ends [res:convergence_rates]."""
+"""How fast training converges [res:convergence_rates]."""
 
 import dataclasses
 from typing import Any, ClassVar
@@ -9,7 +9,7 @@ from jax.core import Tracer
 
 from dynafield.errors import InputError
 from dynafield.numerics.roots import ORDERS, of_order
-from dynafield.problem.checks import index_of, integer
+from dynafield.problem.checks import integer
 from dynafield.problem.networks import Network
 from dynafield.problem.task import Task
 from dynafield.records.record import Record, quantity
@@ -25,9 +25,34 @@ __all__ = ["ConvergenceRate", "convergence_rate", "solve_both"]
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class ConvergenceRate(Record):
-    r"""The rate γ of gradient flow: \(L(t) - L(\infty) = e^{-2\gamma t + o(t)}\)."""
+    r"""The rate γ of gradient flow, \(L(t) - L(\infty) = e^{-2\gamma t + o(t)}\), as `convergence_rate`
+    returns it.
 
-    title: ClassVar[str] = "how fast training ends"
+    Attributes
+    ----------
+    task, net
+        The problem.
+    case : str or array over parameter axes
+        "regularized" (lasso), "ridgeless" (least squares) or "interpolating" (least J).
+    exponential : bool or array over parameter axes
+        Whether the loss decays exponentially.
+    gamma : number or array over parameter axes
+        γ, in units of one over time: the loss decays as exp(-2γt), the test error as exp(-γt).
+    u : number or array over parameter axes
+        Root u of E[(κ/(u+κ))²] = δ.
+    A : number or array over parameter axes
+        E[κ/(u+κ)].
+    dgamma_dalpha : number or array over parameter axes
+        dγ/dα in total.
+    dgamma_dalpha_fixed_law : number or array over parameter axes
+        dγ/dα with the distribution of w held fixed.
+    large_alpha : number or array over parameter axes
+        What γ approaches as α → ∞; α^(2L-2) (1 - δ^(-1/2))² if all variances are one.
+    small_alpha : number or array over parameter axes
+        Limit of γ as α → 0.
+    """
+
+    title: ClassVar[str] = "how fast training converges"
 
     case: Any = quantity("regularized (lasso), ridgeless or interpolating (minimum J)")
     exponential: Any = quantity("whether the loss decays exponentially")
@@ -35,38 +60,63 @@ class ConvergenceRate(Record):
     u: Any = quantity("root u of E[(κ/(u+κ))²] = δ")
     A: Any = quantity("E[κ/(u+κ)]")
     dgamma_dalpha: Any = quantity("dγ/dα in total")
-    dgamma_dalpha_fixed_law: Any = quantity("dγ/dα at fixed law of w")
+    dgamma_dalpha_fixed_law: Any = quantity("dγ/dα at fixed distribution of w")
     large_alpha: Any = quantity(
-        "to which γ tends as α → ∞: α^(2L-2) (1 - δ^(-1/2))² if all variances are one"
+        "what γ approaches as α → ∞: α^(2L-2) (1 - δ^(-1/2))² if all variances are one"
     )
     small_alpha: Any = quantity("limit of γ as α → 0")
 
     def paths(self, *index: int) -> PathRates:
-        """The law of the rates of single coordinates, for the problem at `index` (λ > 0)."""
+        """The distribution of the rates of single coordinates, of one problem with λ > 0.
+
+        Parameters
+        ----------
+        *index : int
+            Old way to choose one problem; write `rate[0, 1].paths()`.
+
+        Returns
+        -------
+        PathRates
+            Its density, distribution function and draws.
+
+        Raises
+        ------
+        InputError
+            If λ = 0.
+        """
+        if index:
+            return self.chosen(index, "paths()").paths()
         point = fixed_point(self.task, self.net)
-        law = point.law(*index)
+        law = point.law()
         if law.case != "regularized":
             raise InputError(
-                f"lam must be > 0 for a law of path rates, got a problem that is {law.case}: use gamma"
+                f"lam must be > 0 for a distribution of path rates, got a {law.case} problem: use gamma"
             )
-        return PathRates(law, float(np.ravel(point.chi_w)[index_of(index, self.shape)]))
+        return PathRates(law, float(point.chi_w))
 
     def largest(self, d: int, *index: int) -> float:
-        """The typical largest curvature of a network of dimension d where it ends, for one problem.
+        """The typical largest curvature of a network of dimension d in the limit of training, of one
+        problem.
 
-        Gradient descent is stable there for steps below 2 over it; with infinitely many coordinates there is
-        no bound, since weights have Gaussian tails [eq:largest_curvature].
+        Gradient descent is stable there for steps below 2 divided by it; with infinitely many coordinates
+        there is no bound, since weights have Gaussian tails [eq:largest_curvature].
+
+        Parameters
+        ----------
+        d : int
+            Dimension, ≥ 2.
+        *index : int
+            Old way to choose one problem; write `rate[0, 1].largest(d)`.
+
+        Returns
+        -------
+        float
+            Curvature, in units of one over time.
         """
-        law = fixed_point(self.task, self.net).law(*index)
-        delta = np.broadcast_to(np.asarray(self.task.delta, float), self.shape)
-        row = index_of(index, self.shape)
-        return largest_curvature(law, float(np.ravel(delta)[row]), integer("d", d, 2))
-
-    def plot(self, ax: Any = None) -> Any:
-        """γ along the parameter axis; for one problem with λ > 0 the law of the path rates."""
-        from dynafield.figures.theory import draw_rate
-
-        return draw_rate(self, ax)
+        if index:
+            return self.chosen(index, f"largest({d})").largest(d)
+        law = fixed_point(self.task, self.net).law()
+        return largest_curvature(law, float(self.task.delta), integer("d", d, 2))
 
 
 def describe_rate(task: Task, net: Network, batch: Batch, points: Points, speeds: Speeds) -> ConvergenceRate:
@@ -111,7 +161,26 @@ def convergence_rate(task: Task, net: Network) -> ConvergenceRate:
 
     For λ = 0 the loss decays as \(e^{-2\gamma t}\) up to a power of t, with γ from
     [eq:convergence_rate_eqn] at any depth. For λ > 0 there is no such rate:
-    `exponential` is False, `gamma` 0, and `paths()` gives the law of the rates of single
+    `exponential` is False, `gamma` 0, and `paths()` gives the distribution of the rates of single
     coordinates. Arrays of δ, σ, α, λ broadcast; `jax.grad` works through δ, σ, α.
+
+    Parameters
+    ----------
+    task : Task
+        δ, σ and the prior.
+    net : DiagonalNetwork
+        α, λ and depth; λ > 0 only at depth 2.
+
+    Returns
+    -------
+    ConvergenceRate
+        Numbers over the parameter axes.
+
+    Raises
+    ------
+    InputError
+        If there is no formula: δ = 1 without weight decay, or weight decay at depth ≥ 3.
+    SolveError
+        If the accuracy was not reached.
     """
     return solve_both(task, net)[1]

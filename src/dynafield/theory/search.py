@@ -19,7 +19,23 @@ __all__ = ["SearchPhase", "search_phase"]
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class SearchPhase(Record):
-    """What the fields at t = 0 decide, over the axes of the parameters."""
+    r"""What the fields at t = 0 decide for small α, as `search_phase` returns it.
+
+    Attributes
+    ----------
+    task, net
+        The problem.
+    noise : number or array over parameter axes
+        Standard deviation of the field's noise at variance one, \(((\rho^2 + \sigma^2)/\delta)^{1/2}\).
+    threshold : number or array over parameter axes
+        Size of a field above which weights grow, λ α^(2-L).
+    true_growing : number or array over parameter axes
+        Probability that a true coordinate (w* ≠ 0) grows.
+    false_growing : number or array over parameter axes
+        Probability that a false coordinate (w* = 0) grows.
+    ordering : number or array over parameter axes
+        Probability that a true coordinate is faster than a false one.
+    """
 
     title: ClassVar[str] = "search phase"
 
@@ -30,21 +46,40 @@ class SearchPhase(Record):
     ordering: Any = quantity("probability that a true coordinate is faster than a false one")
 
     def law(self, *index: int) -> FieldLaw:
-        """The law of fields of one problem: distribution of W(t), activation times, draws."""
-        return field_law(*problem_at(self.task, self.net, index))
+        """The distribution of the fields of one problem, with activation times and draws.
 
-    def plot(self, ax: Any = None) -> Any:
-        """One problem: the fields of true and false coordinates. Several: what grows, along the axis."""
-        from dynafield.figures.phases import draw_search
+        Parameters
+        ----------
+        *index : int
+            Old way to choose one problem; write `phase[0, 1].law()`.
 
-        return draw_search(self, ax)
+        Returns
+        -------
+        FieldLaw
+            The distribution.
+        """
+        one = self.chosen(index, "law()")
+        return field_law(*problem_at(one.task, one.net, ()))
 
 
 def search_phase(task: Task, net: Network) -> SearchPhase:
-    """Probabilities that true and false coordinates grow, and that true ones are faster, for α → 0.
+    """Probabilities that true and false coordinates grow, and that true ones are faster, for α → 0
+    [eq:search_field].
 
-    Arrays of δ, σ, α, λ broadcast. Without weight decay every coordinate grows, and only the order of
-    their speeds tells them apart.
+    Without weight decay every coordinate grows, and only the order of their speeds distinguishes them. Arrays
+    of δ, σ, α, λ broadcast.
+
+    Parameters
+    ----------
+    task : Task
+        δ, σ and the prior; not without both targets and noise.
+    net : DiagonalNetwork
+        α, λ and depth.
+
+    Returns
+    -------
+    SearchPhase
+        Probabilities over the parameter axes.
     """
     if not isinstance(task, Task):
         raise InputError(f"task must be a Task, got {type(task).__name__}")

@@ -42,7 +42,7 @@ def response(law: JointLaw, delta: float, z: Complex[np.ndarray, "..."]) -> Comp
 
 
 def one_response(law: JointLaw, delta: float, z: Complex[np.ndarray, " k"]) -> Complex[np.ndarray, " k"]:
-    """The same for some nodes."""
+    """κ(z) at some nodes."""
     kappa, change = np.ones(len(z), complex), np.inf
     for _ in range(ITERATIONS):
         resolvent = law.variance / (z[:, None] + law.variance * kappa[:, None])
@@ -71,7 +71,7 @@ class Side(NamedTuple):
     resolvent: Complex[np.ndarray, "k c"]
 
     def conj(self) -> "Side":
-        """At the mirror images."""
+        """The same at the complex conjugate nodes."""
         return Side(*(part.conj() for part in self))
 
 
@@ -94,7 +94,7 @@ def test_transform(
 
 
 def times_seen(law: JointLaw, t: Float[np.ndarray, " t"]) -> Float[np.ndarray, " t"]:
-    """Times > 0 that are as good."""
+    """Times > 0 that replace times which are zero or too small."""
     return np.maximum(t, EARLIEST / np.max(law.variance))
 
 
@@ -147,8 +147,9 @@ def kernels_over_time(
 
 
 def learnt(law: JointLaw, delta: float, variance: float, t: float) -> float:
-    r"""The mean share of a target learnt by a linear model of slope one: \(E[w|w^*]/w^*\), whose transform is
-    \(\tfrac1z\bigl(1 - \tfrac{z}{z+s\kappa}\bigr)\) [eq:group_times]."""
+    r"""The mean fraction of a target learnt by a linear model of slope one: \(E[w|w^*]/w^*\), whose transform
+    is \(\tfrac1z\bigl(1 - \tfrac{z}{z+s\kappa}\bigr)\) [eq:group_times].
+    """
     path = contour(np.array([t]))
     kappa = response(law, delta, path.z)
     transform = variance * kappa / (path.z * (path.z + variance * kappa))
@@ -156,7 +157,7 @@ def learnt(law: JointLaw, delta: float, variance: float, t: float) -> float:
 
 
 def half_time(law: JointLaw, delta: float, variance: float) -> float:
-    """When half of the share of targets is learnt that will be learnt at the end."""
+    """The time at which half of what will be learnt of the targets is learnt."""
     u = shrinkage(law, delta) if delta < 1 else 0.0
     goal = 0.5 * variance / (u + variance)
     low, high = 1e-6 / variance, 1e-6 / variance
@@ -167,9 +168,9 @@ def half_time(law: JointLaw, delta: float, variance: float) -> float:
 
 
 class Limit(NamedTuple):
-    """The end of gradient flow of a linear model without weight decay: u, test error, and E[w²].
+    r"""The limit of gradient flow of a linear model without weight decay: u, test error, and E[w²].
 
-    \\(w = (s\\,w^* + \\sqrt{sE/\\delta}\\,G)/(u + s)\\) with \\(\\delta = E[s/(u+s)]\\) for δ < 1, and u = 0
+    \(w = (s\,w^* + \sqrt{sE/\delta}\,G)/(u + s)\) with \(\delta = E[s/(u+s)]\) for δ < 1, and u = 0
     for δ > 1.
     """
 

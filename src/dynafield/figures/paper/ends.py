@@ -11,8 +11,10 @@ from dynafield.figures.paper.parts import (
     MARK,
     chosen,
     draw_law,
+    draw_theory,
     errors_with_bars,
     key,
+    legend_beside,
     mean_and_error,
     panels,
     sequence,
@@ -30,6 +32,7 @@ __all__ = [
     "draw_rates_gaussian",
     "draw_rates_real",
     "draw_rates_theory",
+    "draw_truncated",
     "draw_universality",
 ]
 
@@ -37,6 +40,13 @@ BESIDE = 1.12
 """Points of real data are moved by this factor, to be seen beside the others."""
 DEEPEST = 1e-9
 """Training errors are drawn down to this."""
+FROM = 0.45
+"""Decays that are predicted are drawn from this part of the time at which they are matched."""
+BELOW = 0.3
+"""Slopes are drawn below the curves by this factor."""
+SLOPE: dict[str, Any] = {"linestyle": ":", "linewidth": 1.2}
+TRAINED = 1e-12
+"""Part of the first training error below which the tolerance of training decides."""
 
 
 def with_deviation(ax: Any, x: np.ndarray, runs: np.ndarray, **style: Any) -> None:
@@ -75,6 +85,7 @@ def draw_fixed_points(data: xr.Dataset) -> Any:
     ax.plot(alpha * BESIDE, minimal, color=COLOURS[1], marker="x", markersize=4, linestyle="none")
     ax.axhline(float(data["minimum_norm"]), **(FORM | {"linestyle": ":"}), label=r"limit $\alpha \to \infty$")
     finish(ax, "alpha", "test_error")
+    legend_beside(figure, 5.4)
     return figure
 
 
@@ -104,10 +115,31 @@ def draw_over_delta(data: xr.Dataset) -> Any:
 
 
 def draw_interpolating(data: xr.Dataset) -> Any:
-    """Case (iii): errors against α, law of the coordinates."""
-    figure, (left, right) = panels(2)
-    draw_points(left, data, data, f"simulation, d = {data.attrs['d']}")
+    """Case (iii): both errors against α, law of the coordinates."""
+    figure, (left, middle, right) = panels(3)
+    draw_points(left, data, data, f"networks, d = {data.attrs['d']}")
     finish(left, "alpha", "test_error")
+    alpha, settled, runs = data["alpha"].values, data["settled"].values, data["train_error"].values
+    for which, face in ((settled, COLOURS[0]), (~settled, "white")):
+        logs = np.log(runs[which])
+        mean, spread = np.mean(logs, axis=-1), np.std(logs, axis=-1, ddof=1)
+        bars = np.exp(mean) * np.stack([1 - np.exp(-spread), np.exp(spread) - 1])
+        words = f"networks, d = {data.attrs['d']}" if face != "white" else None
+        style = MARK | {"color": COLOURS[0], "marker": "o", "markerfacecolor": face}
+        middle.errorbar(alpha[which], np.exp(mean), yerr=bars, label=words, **style)
+    fine = data["fine_alpha"].values
+    gamma = np.exp(np.interp(np.log(fine), np.log(alpha), np.log(data["gamma"].values)))
+    gone = data.attrs["first"] * np.exp(-2 * gamma * data.attrs["t"])
+    shown = gone > float(np.min(runs))
+    middle.plot(fine[shown], gone[shown], label=r"$E(0)\,e^{-2\gamma t}$, without $t^{-3/2}$", **FORM)
+    middle.set(xscale="log", yscale="log")
+    bottom = middle.get_ylim()[0]
+    middle.axhspan(bottom, TRAINED * data.attrs["first"], facecolor="0.5", alpha=0.12, linewidth=0,
+                   label="below tolerance of training")  # fmt: skip
+    middle.set_ylim(bottom=bottom)
+    finish(middle, "alpha", "train_error")
+    left.set_title("test")
+    middle.set_title("training")
     draw_law(right, data, rf"$\alpha = {data.attrs['shown_alpha']:.3g}$")
     return figure
 
@@ -115,25 +147,31 @@ def draw_interpolating(data: xr.Dataset) -> Any:
 def draw_decay(
     ax: Any, theory: xr.Dataset, finite: np.ndarray, limit: np.ndarray, words: str, deepest: float
 ) -> None:
-    """Training error above its limit against time, with slopes -2γ; networks above their own limits."""
+    """Training error above its limit against time; networks above their own limits.
+
+    Dashed: t^(-3/2) e^(-2γt) through the last value that is known. Dotted, below: the slope -2γ alone.
+    """
     for k, colour in enumerate(sequence(theory.sizes["curve"])):
         t, gamma = theory["t"].values[k], float(theory["gamma"][k])
         value = theory["train_error_theory"].values[k] - float(theory["limit_theory"][k])
-        sure = (value > 3 * theory["train_error_theory_se"].values[k]) & (value > deepest)
+        error = theory["train_error_theory_se"].values[k]
+        sure = (value > 3 * error) & (value > deepest)
         last = len(t) if np.all(sure) else int(np.argmin(sure))
         label = rf"$\alpha = {float(theory['alpha'][k]):g}$"
-        ax.plot(t[:last], value[:last], color=colour, label=label, **DMFT)
-        ahead = np.array([t[last - 1] * 0.45, t[-1]])
+        draw_theory(ax, t[:last], value[:last], error[:last], colour, label)
+        ahead = np.linspace(FROM * t[last - 1], t[-1], 100)
         slope = value[last - 1] * np.exp(-2 * gamma * (ahead - t[last - 1]))
-        ax.plot(ahead, 0.4 * slope, **(FORM | {"color": colour}))
+        ax.plot(ahead, slope * (ahead / t[last - 1]) ** -1.5, **FORM)
+        ax.plot(ahead, BELOW * slope, **SLOPE, color=colour)
         runs = finite[k] - limit[k][:, None]
         mean, _ = mean_and_error(runs, 0)
         which = [i for i in chosen(t, False, t[2], t[-1]) if mean[i] > deepest]
         errors_with_bars(ax, t[which], runs.T[which], colour)
     ax.set_yscale("log")
-    ax.set_ylim(bottom=0.5 * deepest)
-    slope_words = r"slope $-2\gamma$"
-    key(ax, {"DMFT": DMFT, slope_words: FORM | {"color": "0.35"}, words: {"marker": "o"} | MARK})
+    highest = float(np.max(theory["train_error_theory"].values))
+    ax.set_ylim(0.5 * deepest, highest * (highest / deepest) ** 0.35)  # room for the legend
+    both = {r"$t^{-3/2}e^{-2\gamma t}$": FORM, r"slope $-2\gamma$ alone": SLOPE | {"color": "0.35"}}
+    key(ax, {"DMFT": DMFT} | both | {words: {"marker": "o"} | MARK})
     finish(ax, r"training time $t$", "train_error")
     ax.legend(frameon=False, ncols=2)
 
@@ -159,7 +197,7 @@ def draw_rates_detail(data: xr.Dataset) -> Any:
     for ax, delta in zip(axes, (2.0, 0.5), strict=True):
         curves = part(data, delta)
         deepest = 1e-6 if delta > 1 else DEEPEST
-        words = f"simulation, d = {data.attrs['d']}"
+        words = f"networks, d = {data.attrs['d']}"
         draw_decay(ax, curves, curves["train_error"].values, curves["limit"].values, words, deepest)
         ax.set_ylabel(r"$C_f(t) - C_f(\infty)$")
         ax.set_title(rf"$\delta = {delta:g}$")
@@ -179,8 +217,8 @@ def draw_rates_real(real: xr.Dataset, data: xr.Dataset) -> Any:
         middle = shown[int(0.75 * (len(shown) - 1))]
         ahead = np.array([t[middle], t[shown[-1]]])
         line = 0.35 * mean[middle] * np.exp(-2 * own * (ahead - t[middle]))
-        ax_label = "slope, own spectrum" if k == 0 else None
-        left.plot(ahead, line, color=colour, linestyle=":", linewidth=1.6, label=ax_label)
+        ax_label = "slope of own spectrum" if k == 0 else None
+        left.plot(ahead, line, color=colour, linestyle="-.", linewidth=1.2, label=ax_label)
     left.legend(frameon=False, ncols=2)
     edges = np.linspace(0.0, 6.5, 40)
     for name, words, colour in (
@@ -220,9 +258,10 @@ def draw_generalization(data: xr.Dataset) -> Any:
         left.errorbar(data["alpha"], mean, yerr=error, **style)
         right.plot(here["gamma_theory"], curve, color=COLOURS[k], label=label, **DMFT)
         right.errorbar(rate, mean, yerr=error, **style)
+    key(left, {"theory": DMFT, f"networks, d = {data.attrs['d']}": {"marker": "o"} | MARK})
     for ax, name in ((left, "alpha"), (right, "gamma")):
         ax.set(xscale="log")
-        finish(ax, name, "test error at the end, over its least")
+        finish(ax, name, "test error at the end, over its least", legend=ax is left)
     left.set_title("what is reached", fontsize="medium")
     right.set_title("against how fast", fontsize="medium")
     return figure
@@ -252,19 +291,59 @@ def draw_gene_histogram(data: xr.Dataset) -> Any:
     return figure
 
 
-def draw_paths(data: xr.Dataset) -> Any:
-    """Wasserstein distance of whole paths from their law against d."""
-    figure, (ax,) = panels(1)
-    d = data["dimension"].values
-    for name, words, colour, mark in (
-        ("distance", "network and law", COLOURS[0], "o"),
-        ("floor", "two draws of the law", COLOURS[1], "s"),
+def draw_distances(ax: Any, data: xr.Dataset, prefix: str, words: str) -> None:
+    """Wasserstein distance from the limit against d, that of two samples of it, and the slope of the latter.
+
+    The fitted slope is drawn a little below.
+    """
+    d, floor = data["dimension"].values, np.mean(data[f"{prefix}floor"].values, axis=-1)
+    for name, label, colour, mark in (
+        ("distance", words, COLOURS[0], "o"),
+        ("floor", "two samples of the limit", COLOURS[1], "s"),
     ):
-        errors_with_bars(ax, d, data[name].values, colour, mark, words)
+        runs = data[f"{prefix}{name}"].values
+        ax.plot(d, np.mean(runs, axis=-1), color=colour, linewidth=0.8)
+        errors_with_bars(ax, d, runs, colour, mark, label)
+    power = float(data[f"{prefix}floor_power"])
+    middle = np.exp(np.mean(np.log(floor)) - power * np.mean(np.log(d)))
+    ax.plot(d, 0.85 * middle * d**power, label=rf"fit to two samples: $d^{{{power:.2f}}}$", **FORM)
     ax.set(xscale="log", yscale="log")
     ax.set_xticks(d, [str(n) for n in d])
-    ticks = [y for y in (0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2) if ax.get_ylim()[0] <= y <= ax.get_ylim()[1]]
+    low, high = ax.get_ylim()[0], 1.3 * ax.get_ylim()[1]  # room for the legend
+    ax.set_ylim(top=high)
+    ticks = [y for y in (0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3) if low <= y <= high]
     ax.set_yticks(ticks, [f"{y:g}" for y in ticks])
     ax.minorticks_off()
     finish(ax, r"dimension $d$", r"distance $W_2$")
+    ax.legend(frameon=False, loc="upper right")
+
+
+def draw_paths(data: xr.Dataset) -> Any:
+    """Wasserstein distance of whole paths from their law against d."""
+    figure, (ax,) = panels(1)
+    draw_distances(ax, data, "", "network and limit")
+    return figure
+
+
+def draw_truncated(data: xr.Dataset) -> Any:
+    """Errors of truncated networks over time, and distances of their layers and data from their laws."""
+    figure, (left, middle, right) = panels(3)
+    t = data["time"].values
+    for name, words, colour in (("test_error", "test", COLOURS[0]), ("train_error", "training", COLOURS[1])):
+        left.plot(data["fine_time"], data[f"{name}_fine"], color=colour, label=f"{words}, DMFT", **DMFT)
+        errors_with_bars(left, t[1:], data[name].values.T[1:], colour)
+        untruncated = np.mean(data[f"plain_{name}"].values, axis=0)
+        left.plot(t, untruncated, **(FORM | {"color": colour}))
+    left.set(yscale="log")
+    size = f"d = {data.attrs['d']}"
+    key(
+        left,
+        {f"networks, {size}": {"marker": "o"} | MARK, f"no truncation, {size}": FORM | {"color": "0.35"}},
+    )
+    finish(left, r"training time $t$", "error")
+    draw_distances(middle, data, "layers_", "network and limit")
+    draw_distances(right, data, "data_", "network and limit")
+    left.set_title(rf"truncated at $M = {data.attrs['M']:g}$")
+    middle.set_title(r"layers $u$, $v$ at four times, and $w^*$")
+    right.set_title(r"label noise $\xi$ and $f$ at four times")
     return figure

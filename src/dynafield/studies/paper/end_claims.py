@@ -1,47 +1,53 @@
-"""Claims on where training ends, judged by data."""
+"""Claims on the limit of training, judged by data."""
 
 import numpy as np
 import xarray as xr
 
-from dynafield.studies.paper.claims import CORRECTED, PAPER, PRINTED, Claim, from_theory, in_bound, plain
+from dynafield.studies.paper.claims import (
+    CORRECTED,
+    KOLMOGOROV,
+    PAPER,
+    PRINTED,
+    Claim,
+    corrects,
+    distribution_bound,
+    from_theory,
+    in_bound,
+    plain,
+)
 
-__all__ = ["ends", "gap", "laws", "minimizers"]
+__all__ = ["end_claims", "ends", "fitted", "interpolating_ends"]
 
-LEVEL = 1.63
-"""Times 1/√N: what the distance of distribution functions of N independent draws exceeds in 1 case of 100."""
+FOLLOWED = 1e-12
+"""Fraction of the first training error below which the tolerance of training decides."""
 CLOSE = 0.01
-"""Distance from the minimizer, in units of its size, at which training has ended."""
+"""Distance from the minimizer, relative to its norm, at which training has converged."""
 
 
-def ends(
-    points: xr.Dataset | None, regularized: xr.Dataset | None, ridgeless: xr.Dataset | None
-) -> list[Claim]:
-    """Errors in the three cases, as far as their data are there."""
-    made = []
-    cases = (
-        (regularized, "case (i)", "λ > 0", "fixed-point-regularized"),
-        (ridgeless, "case (ii)", "λ = 0, δ > 1", "fixed-point-ridgeless"),
-    )
-    for data, case, problem, figure in cases:
-        if data is not None:
-            names = ("train_error", "test_error")
-            pairs = [(data[name].values, data[f"{name}_expected"].values) for name in names]
-            over = f"test error over δ = {plain(data['delta'].values)}"
-            words = f"{problem}: training ends at the errors of the fixed point"
-            made.append(in_bound(f"Fixed point, {case}", PAPER, words, pairs, over, figure))
-    if points is not None:
-        settled, expected = points["settled"].values, points["test_error_expected"].values
-        pairs = [
-            (points["test_error"].values[settled], expected[settled]),
-            (points["minimizer_test_error"].values, expected),
-        ]
-        over = f"test error over α = {plain(points['alpha'].values)}"
-        words = "λ = 0, δ < 1: training ends at the error of the fixed point (networks that have converged, "
-        figure = "fixed-point-interpolating"
-        made.append(
-            in_bound("Fixed point, case (iii)", PAPER, words + "and minimizers)", pairs, over, figure)
-        )
-    return made
+def ends(data: xr.Dataset, case: str, problem: str, figure: str) -> list[Claim]:
+    """Errors over δ in the limit of training."""
+    pairs = [(data[name].values, data[f"{name}_expected"].values) for name in ("train_error", "test_error")]
+    over = f"test error over δ = {plain(data['delta'].values)}"
+    words = f"{problem}: the errors converge to those of the fixed point."
+    return [in_bound(f"Fixed point, {case}", PAPER, words, pairs, over, figure)]
+
+
+def interpolating_ends(data: xr.Dataset) -> list[Claim]:
+    """Errors over α in the limit of training, λ = 0, δ < 1."""
+    settled, expected = data["settled"].values, data["test_error_expected"].values
+    pairs = [
+        (data["test_error"].values[settled], expected[settled]),
+        (data["minimizer_test_error"].values, expected),
+    ]
+    over = f"test error over α = {plain(data['alpha'].values)}"
+    words = "λ = 0, δ < 1: the test error of converged networks and of minimizers is that of the fixed point."
+    return [in_bound("Fixed point, case (iii)", PAPER, words, pairs, over, "fixed-point-interpolating")]
+
+
+def end_claims(data: xr.Dataset, case: str, problem: str, figure: str) -> list[Claim]:
+    """One case: the minimizer, the distribution of coordinates, and the train-test gap if there is one."""
+    made = [minimizers(data, case, problem, figure), *laws(data, case, figure)]
+    return [*made, gap(data, case, figure)] if "chi_w" in data else made
 
 
 def minimizers(data: xr.Dataset, case: str, problem: str, figure: str) -> Claim:
@@ -51,32 +57,32 @@ def minimizers(data: xr.Dataset, case: str, problem: str, figure: str) -> Claim:
     return Claim(
         f"Fixed point, {case}",
         PAPER,
-        f"training ends at {problem}",
-        "distance 0 from it in w, on the same data",
-        f"{float(np.mean(off)):.2g} of its size at t = 1000",
+        f"Training converges to {problem}.",
+        "distance 0 of the weights on the same data",
+        f"{100 * float(np.mean(off)):.2g} % of their norm on average, at t = 1000",
         f"at most {100 * float(np.max(off)):.2g} %",
-        f"holds if within {100 * CLOSE:g} %",
+        f"holds if every distance is below {100 * CLOSE:g} %",
         bool(np.max(off) < CLOSE),
         figure,
     )
 
 
 def laws(data: xr.Dataset, case: str, figure: str) -> list[Claim]:
-    """Distribution function of the coordinates against the limit law, and the gap the print would have."""
+    """Distribution of the coordinates, and the coordinates below the threshold that the paper excludes."""
     w, grid = data["weights"].values, data["w"].values
     apart = np.abs(grid) > 1.5 * (grid[1] - grid[0])  # a point mass at 0 is a jump there
     seen = np.searchsorted(np.sort(w.ravel()), grid, side="right") / w.size
     distance = float(np.max(np.abs(seen - data["cdf"].values)[apart]))
-    most = LEVEL / w.size**0.5
+    most = distribution_bound(w.size)
     made = [
         Claim(
-            "Law of coordinates",
+            "Distribution of coordinates",
             PAPER,
-            f"{case}: coordinates of w(∞) follow the limit law",
+            f"{case.capitalize()}: the coordinates of w(∞) follow the limiting distribution.",
             "distance 0 of distribution functions",
-            f"largest distance {distance:.4f}",
-            f"{distance / most:.2f} of the bound",
-            f"holds if below {LEVEL}/√N = {most:.4f}, N = {w.size}",
+            f"largest distance {distance:.4f}, {w.size} coordinates",
+            f"{distance / most:.2f} times the bound",
+            f"holds if the distance is below {KOLMOGOROV}/√N = {most:.4f}, N = {w.size}",
             distance <= most,
             figure,
         )
@@ -89,14 +95,44 @@ def laws(data: xr.Dataset, case: str, figure: str) -> list[Claim]:
     cdf = np.interp([-threshold, threshold], grid, data["cdf"].values)
     expected = float(cdf[1] - cdf[0]) - float(data["mass_at_zero"])
     for source, value, words in (
-        (PRINTED, 0.0, "no coordinate with 0 < |w| < (1 + χ_w)λ"),
-        (CORRECTED, expected, "the threshold is for w* - (1 + χ_w)z/δ, not for w"),
+        (PRINTED, 0.0, "no coordinate has 0 < |w| < (1 + χ_w)λ."),
+        (CORRECTED, expected, "the threshold (1 + χ_w)λ applies to |w* - (1 + χ_w)z/δ|, not to |w|."),
     ):
-        what = "share with 0 < |w| < (1 + χ_w)λ"
+        what = "fraction of coordinates with 0 < |w| < (1 + χ_w)λ"
         made.append(
-            in_bound("Law of coordinates", source, f"{case}: {words}", [(small, value)], what, figure)
+            in_bound(
+                "Distribution of coordinates",
+                source,
+                f"{case.capitalize()}: {words}",
+                [(small, value)],
+                what,
+                figure,
+            )
         )
-    return made
+    return corrects("threshold", *made)
+
+
+def fitted(data: xr.Dataset) -> list[Claim]:
+    """Training errors without weight decay at δ < 1: below exp(-2γt), or rounding of the runs."""
+    most = np.maximum(np.exp(-2 * data["gamma"].values * data.attrs["t"]), FOLLOWED)
+    share = data["train_error"].values / data.attrs["first"]
+    worst, mean = np.max(share, axis=-1), np.mean(data["train_error"].values, axis=-1)
+    return [
+        Claim(
+            "Fixed point, case (iii)",
+            PAPER,
+            "λ = 0, δ < 1: the training error goes to zero.",
+            f"0; exp(-2γt) at t = {data.attrs['t']:g}, α = {plain(data['alpha'].values)}: "
+            f"{plain(np.exp(-2 * data['gamma'].values * data.attrs['t']), 2)}",
+            f"{plain(mean, 2)} on average over {share.shape[-1]} networks",
+            f"at most {plain(worst, 2)} times the first error",
+            f"holds if every error is below exp(-2γt) times the first one, or below {FOLLOWED:g} times it "
+            "where "
+            "that is less (weights are followed to 1e-6)",
+            bool(np.all(worst <= most)),
+            "fixed-point-interpolating",
+        )
+    ]
 
 
 def gap(data: xr.Dataset, case: str, figure: str) -> Claim:
@@ -109,7 +145,7 @@ def gap(data: xr.Dataset, case: str, figure: str) -> Claim:
     return Claim(
         "Train-test gap",
         PAPER,
-        f"{case}: test error / training error = (1 + χ_w)²",
+        f"{case.capitalize()}: test error / training error = (1 + χ_w)².",
         plain(expected),
         plain(seen),
         distance.words,

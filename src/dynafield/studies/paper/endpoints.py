@@ -1,4 +1,4 @@
-"""Where training ends: the three cases, binary inputs and real data."""
+"""The limit of training: the three cases, binary inputs and real data."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ FINE = 121
 SETTLED = 4.0
 """γt from which a run counts as converged: its residuals have shrunk by e⁻⁴ or more since γt = 0."""
 SHOWN = {"interpolating": 0.1, "regularized": 1.0, "ridgeless": 2.0}
-"""α or δ at which the law of the coordinates is shown."""
+"""α or δ at which the distribution of the coordinates is shown."""
 DECAY = 0.1
 """λ of case (i)."""
 MEANINGS = {
@@ -82,20 +82,20 @@ def fixed_points(setting: Setting) -> xr.Dataset:
     data["minimum_norm"] = lazy_limit(TASK)
     meanings = {
         "gamma": "rate of convergence in theory",
-        "settled": f"whether γt ≥ {SETTLED:g} at the end",
+        "settled": f"whether γt ≥ {SETTLED:g} at the last time",
         "real_settled": "the same of real data, by the mean rate of their own spectra",
         "minimum_norm": "limit α → ∞ of the test error",
     }
     given = {name: MEANINGS[name] for name in ("test_error_theory", "train_error_theory")}
     more = dict(
         provenance=genes(setting.data)[1], real_n=GENES[0], real_d=GENES[1], lam=0.0, t=END,
-        settled_from=SETTLED, shown_alpha=float(data["shown_alpha"]),
+        settled_from=SETTLED, first=SPARSE.second_moment + SIGMA**2, shown_alpha=float(data["shown_alpha"]),
     )  # fmt: skip
     return labelled(data, given | meanings).assign_attrs(facts(setting, TASK, **more))
 
 
 def over_delta(setting: Setting, deltas: np.ndarray, net: DiagonalNetwork, case: str) -> xr.Dataset:
-    """Cases (i) and (ii): errors over δ, the gap of train and test error, the law of coordinates at one δ."""
+    """Cases (i) and (ii): errors over δ, the train-test gap, the distribution of coordinates at one δ."""
     scale = setting.scale
     runs = [
         train(setting, (Task(float(delta), SIGMA, SPARSE), net), END, scale.d, scale.seeds, "gaussian")

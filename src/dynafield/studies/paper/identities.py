@@ -26,7 +26,7 @@ PLENTY = Task(delta=40.0, sigma=SIGMA, prior=Discrete([-1.0, 0.0, 1.0], [0.1, 0.
 
 
 def identities(setting: Setting) -> xr.Dataset:
-    """C_w(t, 0) of the lazy phase, the scale of the layers under weight decay, and the end for large δ."""
+    """C_w(t, 0) of the lazy phase, the scale of the layers under weight decay, and the limit for large δ."""
     size = (setting.scale.d_curves, setting.scale.seeds_curves)
     data = xr.Dataset(coords={"lazy_time": LAZY, "rich_time": RICH})
     lazy = train(setting, (TASK, DiagonalNetwork(LARGE)), LAZY / LARGE**2, *size, "gaussian", weights=True)
@@ -45,12 +45,12 @@ def identities(setting: Setting) -> xr.Dataset:
     data["negative_end"] = ("run", [np.mean(w[pick]) for w, pick in zip(plenty.w, negative, strict=True)])
     meanings = {
         "lazy_correlation": "C_w(t, 0) of networks in the lazy phase",
-        "lazy_form": "ρ² times the average of exp(-xα²t) over the Marchenko–Pastur law",
+        "lazy_form": "ρ² times the average of exp(-xα²t) over the Marchenko–Pastur distribution",
         "layers": "mean of (u² + v²)/2 of networks whose u and v were trained",
         "noise_fitted": "integral of R_f(t, s) over s, at the last time of `solve`",
         "layers_corrected": "mean of √(w² + α⁴exp(-2λt)) of the same networks",
         "layers_printed": "mean of √(w² + α²exp(-2λt)) of the same networks",
-        "negative_end": "mean end of the coordinates with w* = -1 at large δ",
+        "negative_end": "mean limit of the coordinates with w* = -1 at large δ",
     }
     more = dict(d=size[0], runs=size[1], lazy_alpha=LARGE, rich_alpha=MIDDLE, lam=DECAY, large_delta=40.0)
     more |= dict(response_alpha=float(RESPONDING.alpha), response_time=LONG)

@@ -57,7 +57,7 @@ def train(setting: Setting, problem: Any, t: Any, d: int, seeds: int, inputs: An
     """Finite networks (or flows) of a task and a model at times t; Ctrl-C ends everything."""
     times = np.atleast_1d(t)
     runs = simulate(
-        problem[0], problem[1], float(times[-1]), d=d, seeds=seeds, t_eval=times, inputs=inputs,
+        problem[0], problem[1], float(times[-1]), d=d, runs=seeds, t_eval=times, inputs=inputs,
         seed=setting.seed, progress=False, **more,
     )  # fmt: skip
     if not runs.complete:
@@ -95,7 +95,7 @@ def learning(
         alpha=("curve", [float(net.alpha) for _, net in problems]),
         lam=("curve", [float(net.lam) for _, net in problems]),
     )
-    return data.assign_attrs(n=finite[0].n, d=finite[0].d, runs=finite[0].seeds, tol=tol)
+    return data.assign_attrs(n=finite[0].n, d=finite[0].d, runs=finite[0].count, tol=tol)
 
 
 def staged(data: xr.Dataset, curve: int, problem: Problem) -> xr.Dataset:
@@ -105,19 +105,19 @@ def staged(data: xr.Dataset, curve: int, problem: Problem) -> xr.Dataset:
     data["stage_start"] = ("stage", [stage.start for stage in stages])
     data["stage_end"] = ("stage", [stage.end for stage in stages])
     alpha = f"{problem[1].alpha:g}"
-    meanings = {"stage_start": f"begin of a stage, α = {alpha}", "stage_end": f"its end, α = {alpha}"}
+    meanings = {"stage_start": f"beginning of a stage, α = {alpha}", "stage_end": f"its end, α = {alpha}"}
     return labelled(data, meanings).assign_attrs(staged_curve=curve)
 
 
 def minimal(setting: Setting, problem: Problem, d: int, run: int, inputs: Any) -> tuple[Data, np.ndarray]:
-    """The data of `run` and the weights where its training ends, one row for each α or λ of the network."""
+    """The data of `run` and the limits of its weights, one row for each α or λ of the network."""
     task, net = problem
-    data = training_data(task, d, inputs, setting.seed, run)
+    data = training_data(task, d, inputs=inputs, seed=setting.seed, run=run)
     return data, minimizer(data.X, data.y, net).w
 
 
 def local_rates(X: np.ndarray, w: np.ndarray, alphas: np.ndarray) -> np.ndarray:
-    r"""Rates at which training ends, for rows w: \(\lambda_{min}(XKX^\top)/\delta\) [eq:local_rate].
+    r"""Rates of convergence, for rows w: \(\lambda_{min}(XKX^\top)/\delta\) [eq:local_rate].
 
     For λ = 0 and depth 2 the residuals obey \(\dot r = -XKX^\top r/\delta\) near the end, with \(K =
     \sqrt{w^2 + \alpha^4}\); for n > d the errors of w obey the same with \(K^{1/2}X^\top XK^{1/2}\).

@@ -1,16 +1,16 @@
-"""Claims on how fast training ends, judged by data."""
+"""Claims on the rate of convergence without weight decay, judged by data."""
 
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from dynafield.studies.paper.claims import CORRECTED, PAPER, PRINTED, Claim, bound, plain
+from dynafield.studies.paper.claims import CORRECTED, PAPER, PRINTED, Claim, bound, corrects, plain
 
 __all__ = ["final_slopes", "monotone_rates", "rate_claims"]
 
 ASYMPTOTIC = 5.0
-"""γt from which a curve is looked at for its slope."""
+"""Smallest γt at which the slope of a curve is taken."""
 SLACK = 0.03
 """Relative difference of a slope read off a curve, its power of t taken out, that counts as agreement."""
 
@@ -32,8 +32,7 @@ def final_slopes(t: np.ndarray, errors: np.ndarray, power: float) -> Any:
 
 
 def rate_claims(data: xr.Dataset) -> list[Claim]:
-    """γ for δ = 0.5 and 2 by the spectra of growing data, by the slopes of losses, and the power beside "
-    "it."""
+    """γ for δ = 0.5 and 2 by spectra of data of growing size, by slopes of losses, and the power of t."""
     made = []
     for delta in (0.5, 2.0):
         which = np.flatnonzero(data["delta"].values == delta)
@@ -48,13 +47,12 @@ def rate_claims(data: xr.Dataset) -> list[Claim]:
             Claim(
                 "Convergence rate",
                 PAPER,
-                f"δ = {delta:g}: the slowest mode of training on finite data, "
-                "the smallest "
-                "eigenvalue of XKXᵀ/δ, tends to γ",
+                f"δ = {delta:g}: on finite data the rate of the slowest mode of training, the smallest "
+                "eigenvalue of XKXᵀ/δ, tends to γ.",
                 f"γ = {plain(gamma)} at α = {plain(data['alpha'].values[which])}",
                 f"{plain(value)} (d = {dimensions}, extrapolated)",
-                f"worst {worst:.1f} standard errors, mean {percent:.1f} %",
-                f"holds if the worst is within {most:.1f} standard errors",
+                f"at most {worst:.1f} standard errors, on average {percent:.1f} %",
+                f"holds if no difference exceeds {most:.1f} standard errors",
                 worst <= most,
                 "rates-detail",
             )
@@ -75,11 +73,11 @@ def loss_slopes(data: xr.Dataset) -> list[Claim]:
         Claim(
             "Convergence rate",
             PAPER,
-            "the loss of the infinite network decays with rate 2γ (and the power below)",
-            f"slope / 2γ = 1 at δ = 0.5, α = {plain(data['alpha'].values[which])}",
+            "δ = 0.5: the loss of the infinite network decays with rate 2γ, besides a power of t.",
+            f"slope/2γ = 1 at α = {plain(data['alpha'].values[which])}",
             f"DMFT: {plain(ratio)}",
-            f"{100 * worst:.1f} %",
-            f"holds if within {100 * SLACK:g} %",
+            f"slopes differ by at most {100 * worst:.1f} %",
+            f"holds if every slope is within {100 * SLACK:g} % of 2γ",
             worst <= SLACK,
             "rates-gaussian",
         )
@@ -87,47 +85,52 @@ def loss_slopes(data: xr.Dataset) -> list[Claim]:
 
 
 def powers(data: xr.Dataset) -> list[Claim]:
-    """The power of t beside the exponential, in the closed form of the lazy phase."""
+    """The power of t that multiplies the exponential, in the closed form of the lazy phase."""
     late = np.log(data["late"].values)
     power = float(np.polyfit(late[-20:], data["late_loss"].values[-20:], 1)[0])
     span = f"γt from {np.exp(late[-20]):.0f} to {np.exp(late[-1]):.0f}"
-    return [
+    made = [
         Claim(
             "Convergence rate",
             source,
             words,
-            f"power {value:g}",
+            f"power {value:g} of t",
             f"power {power:.3f} (theory alone: closed form of the lazy phase, {span})",
-            f"{abs(power - value):.3f}",
-            "holds if the power is within 0.05",
+            f"powers differ by {abs(power - value):.3f}",
+            "holds if the powers differ by at most 0.05",
             abs(power - value) <= 0.05,
             "rates-detail",
         )
         for source, value, words in (
-            (PRINTED, 0.0, "loss = exp(-2γt + o(1)): no power of t beside the exponential"),
-            (CORRECTED, -1.5, "loss = exp(-2γt + o(t)): the edge of the spectrum brings t^(-3/2)"),
+            (PRINTED, 0.0, "L(t) - L(∞) = exp(-2γt + o(1)): no power of t multiplies the exponential."),
+            (
+                CORRECTED,
+                -1.5,
+                "L(t) - L(∞) = exp(-2γt + o(t)): the edge of the spectrum brings a factor t^(-3/2).",
+            ),
         )
     ]
+    return corrects("power-of-time", *made)
 
 
-def monotone_rates(theory: xr.Dataset, rates: xr.Dataset | None) -> list[Claim]:
-    """γ grows with α; its derivative as printed and in total."""
+def monotone_rates(theory: xr.Dataset, rates: xr.Dataset | None = None) -> list[Claim]:
+    """γ increases with α; its derivative as printed and corrected."""
     least = float(np.min(np.diff(np.log(theory["gamma"].values), axis=1)))
     seen, down = "not measured", 0
     if rates is not None:
         runs = rates["local_rate"].values.reshape(2, -1, *rates["local_rate"].shape[1:])
         steps = np.diff(runs, axis=1)
         down = int(np.sum(steps <= 0))
-        seen = f"spectra of finite data: {down} of {steps.size} steps in α lower the rate"
+        seen = f"spectra of finite data: the rate falls in {down} of {steps.size} steps of α"
     made = [
         Claim(
             "Monotonicity",
             PAPER,
-            "γ increases with α, for δ = 2 and 0.5",
-            "no step downward",
+            "γ increases with α, for δ = 2 and for δ = 0.5.",
+            "γ grows from each α to the next",
             seen,
-            f"least step of log γ: {least:.2g}",
-            "holds if no step is downward",
+            f"smallest step of log γ: {least:.2g}",
+            "holds if neither γ nor a measured rate falls in any step",
             least > 0 and down == 0,
             "rates-theory",
         )
@@ -138,9 +141,13 @@ def monotone_rates(theory: xr.Dataset, rates: xr.Dataset | None) -> list[Claim]:
         (
             PRINTED,
             "dgamma_dalpha_fixed_law",
-            "dγ/dα by the formula of the proof, which holds the law of w fixed",
+            "dγ/dα is given by the formula of the proof, which holds the distribution of w fixed.",
         ),
-        (CORRECTED, "dgamma_dalpha", "dγ/dα with the law of w moving along"),
+        (
+            CORRECTED,
+            "dgamma_dalpha",
+            "dγ/dα is the total derivative, in which the distribution of w depends on α.",
+        ),
     ):
         formula = theory[name].values
         at = np.array([np.interp(middle, alpha, row) for row in formula])
@@ -152,11 +159,11 @@ def monotone_rates(theory: xr.Dataset, rates: xr.Dataset | None) -> list[Claim]:
                 source,
                 words,
                 f"{formula[1, k]:.4f} at δ = 0.5, α = {alpha[k]:.3g}",
-                f"differences of γ (theory alone): {np.interp(alpha[k], middle, steps[1]):.4f}",
-                f"up to {100 * worst[1]:.2f} % at δ = 0.5, {100 * worst[0]:.2f} % at δ = 2",
-                "holds if within 1 % everywhere",
+                f"theory alone: difference quotient {np.interp(alpha[k], middle, steps[1]):.4f}",
+                f"at most {100 * worst[1]:.2f} % at δ = 0.5 and {100 * worst[0]:.2f} % at δ = 2",
+                "holds if they differ by less than 1 % at every α",
                 bool(np.all(worst < 0.01)),
                 "rates-theory",
             )
         )
-    return made
+    return corrects("rate-derivative", *made)

@@ -1,4 +1,4 @@
-"""How fast training ends: theory over α, loss against time, and the spectrum behind it."""
+"""Rates of convergence: theory over α, loss against time, and the spectrum behind them."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ def rates_theory(setting: Setting) -> xr.Dataset:
         "gamma": "rate γ",
         "large_alpha": "limit α²(1 - δ^(-1/2))² for α → ∞",
         "dgamma_dalpha": "dγ/dα in total",
-        "dgamma_dalpha_fixed_law": "dγ/dα at fixed law of w, as printed",
+        "dgamma_dalpha_fixed_law": "dγ/dα at fixed distribution of w, as printed",
     }
     for name in meanings:
         data[name] = (("delta", "alpha"), getattr(rate, name))
@@ -63,7 +63,7 @@ def followed(setting: Setting, task: Task, inputs: Any, d: int, infinite: bool) 
     relative = RELATIVE if float(task.delta) < 1 else None
     data = learning(setting, problems, times, size, inputs, rtol=relative, infinite=infinite)
     data["gamma"] = ("curve", gamma, {"long_name": "rate γ in theory"})
-    drawn = [training_data(task, d, inputs, setting.seed, run) for run in range(size[1])]
+    drawn = [training_data(task, d, inputs=inputs, seed=setting.seed, run=run) for run in range(size[1])]
     ends = [unfitted(one.X, one.y) for one in drawn]  # zero, but for rounding, for δ < 1
     data["limit"] = (("curve", "run"), np.tile(ends, (len(problems), 1)))
     above = max(0.0, 1 - 1 / float(task.delta))
@@ -160,7 +160,7 @@ def corner_edges(n: int, d: int, whole: int) -> tuple[float, float]:
 
 def centred(setting: Setting, run: int) -> float:
     """What is left of the labels by the best fit, if the chosen samples have columns of mean zero."""
-    data = training_data(TASK, GENES[1], gene_inputs(setting.data), setting.seed, run)
+    data = training_data(TASK, GENES[1], inputs=gene_inputs(setting.data), seed=setting.seed, run=run)
     X = data.X - data.X.mean(axis=0)
     y = X @ data.w_star + (data.y - data.X @ data.w_star)
     return unfitted(X, y)

@@ -27,7 +27,7 @@ __all__ = [
 SPARSE = Bernoulli(0.1)
 SIGMA = 0.1
 TASK = Task(delta=0.5, sigma=SIGMA, prior=SPARSE)
-"""What the paper trains on unless it says otherwise; it does not print σ."""
+"""The task of the paper unless it says otherwise; the paper does not give σ."""
 GENES = (100, 200)
 """Samples and features of the real data."""
 

@@ -9,6 +9,7 @@ from dynafield.studies.paper.claims import (
     PRINTED,
     Claim,
     bound,
+    corrects,
     in_bound,
     mean_of,
     plain,
@@ -19,21 +20,21 @@ from dynafield.studies.paper.parts import crossing
 __all__ = ["activation", "agreement", "decay", "descent", "grokking", "lazy", "training_error"]
 
 RISE = 1.01
-"""A training error that ends this much above its least is not monotone."""
+"""Ratio of the last training error to the smallest one, above which the curve is not monotone."""
 EARLY = 10.0
-"""The lazy phase is looked at up to this α²t."""
+"""Largest α²t of the lazy phase."""
 TIMES = 4
 """Times at which each curve is compared with networks."""
 LEAST = 1e-2
-"""Share of the first error above which they are: smaller training errors are not self-averaging at this d."""
+"""Smallest error that is compared, relative to the first: smaller training errors scatter too much."""
 MOVED = 0.05
-"""And by how much of it they have changed: at t ≈ 0 targets in fixed proportions leave no scatter."""
-SHARES = (0.5, 0.25)
-"""Of the first training error, whose times tell of the descent."""
+"""Smallest change of the error that is compared: at t ≈ 0 targets in fixed proportions leave no scatter."""
+FRACTIONS = (0.5, 0.25)
+"""Of the first training error: the times at which they are reached measure the descent."""
 
 
-def agreement(data: xr.Dataset, name: str) -> Claim:
-    """DMFT curves against networks: the equations the paper is about."""
+def agreement(data: xr.Dataset, name: str) -> list[Claim]:
+    """DMFT curves against finite networks."""
     comparisons = []
     for error in ("train_error", "test_error"):
         runs = np.moveaxis(data[error].values, 1, -1)
@@ -43,21 +44,23 @@ def agreement(data: xr.Dataset, name: str) -> Claim:
         large = moved & (theory > LEAST * theory.max())
         comparisons.append((runs[:, few][large], theory[large], own[large]))
     distance, count = together(comparisons), sum(len(theory) for _, theory, _ in comparisons)
-    return Claim(
-        "DMFT equations",
-        PAPER,
-        f"`{name}`: finite networks follow the two-time equations",
-        f"{count} errors of {data.sizes['curve']} curves",
-        f"means of {data.sizes['run']} networks, d = {data.attrs['d']}",
-        distance.words,
-        distance.rule,
-        distance.holds,
-        name,
-    )
+    return [
+        Claim(
+            "DMFT equations",
+            PAPER,
+            f"`{name}`: finite networks follow the DMFT equations.",
+            f"DMFT: {count} errors on {data.sizes['curve']} pairs of curves",
+            f"means of {data.sizes['run']} networks, d = {data.attrs['d']}",
+            distance.words,
+            distance.rule,
+            distance.holds,
+            name,
+        )
+    ]
 
 
 def half_way(data: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
-    """Errors of the half-way times of DMFT, and those times of every network of the largest α."""
+    """Error bars of the half-way times of DMFT, and the half-way time of every network at the largest α."""
     level = 0.5 * (float(data["plateau"]) + float(data["end"]))
     errors = []
     for k, time in enumerate(data["half_way"].values):
@@ -69,7 +72,7 @@ def half_way(data: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
 
 
 def grokking(data: xr.Dataset) -> list[Claim]:
-    """The time of the step, as printed and with its shift."""
+    """The time of the transition, as printed and with its shift."""
     time, (error, finite) = data["half_way"].values, half_way(data)
     leading, alpha = 2 * np.log(data["alpha"].values) / data["lam"].values, plain(data["alpha"].values)
     shift, far = time - leading, 100 * (time / leading - 1)
@@ -79,46 +82,48 @@ def grokking(data: xr.Dataset) -> list[Claim]:
     mean, spread = mean_of(seen)
     apart = abs(mean - time[-1]) / float(np.hypot(spread, error[-1]))
     most, late = bound(len(seen), 1), len(finite) - len(seen)
-    return [
+    made = [
         Claim(
             "Grokking time",
             PRINTED,
-            "a caption: against t/log α the step sits at 2/λ",
-            f"{plain(leading)} at α = {alpha}",
-            f"DMFT: {plain(time)}",
-            f"{plain(far)} % later",
-            "holds if within 10 % at the largest α",
+            "The transition sits at t/log(α) = 2/λ.",
+            f"t = {plain(leading)} at α = {alpha}",
+            f"DMFT: half-way at t = {plain(time)}",
+            f"later by {plain(far)} %",
+            "holds if the times differ by at most 10 % at the largest α",
             bool(abs(far[-1]) <= 10),
             "grokking",
         ),
         Claim(
             "Grokking time",
             PAPER,
-            "the step comes at 2 log(α)/λ + Θ(1): a shift that settles, so that the ratio tends to 1 like "
-            "1/log α",
-            f"one shift at α = {alpha}",
+            "The transition comes at 2 log(α)/λ + Θ(1): the shift settles as α grows.",
+            f"the same shift at α = {alpha}",
             "DMFT: " + ", ".join(f"{s:.2f} ± {e:.2f}" for s, e in zip(shift, error, strict=True)),
-            f"last change {drift:.2f} ± {drift_error:.2f}",
-            "holds if the last change is within 4 standard errors or 1 % and the ratio falls with α",
+            f"the shift changes by {drift:.2f} ± {drift_error:.2f} at the last step of α",
+            "holds if the last change is at most 4 standard errors or 1 %, and time/(2 log(α)/λ) falls "
+            "with α",
             bool(settles),
             "large-init-rich",
         ),
         Claim(
             "Grokking time",
             PAPER,
-            "networks grok when the infinite one does, at the largest α",
-            f"{time[-1]:.1f} ± {error[-1]:.1f}",
+            "At the largest α finite networks make the transition when the infinite network does.",
+            f"DMFT: half-way at t = {time[-1]:.1f} ± {error[-1]:.1f}",
             f"{mean:.1f} ± {spread:.1f} ({len(seen)} networks; {late} never get half-way)",
             f"{apart:.1f} standard errors",
-            f"holds within {most:.1f} standard errors, if at most one in ten never gets there",
+            f"holds if the times differ by at most {most:.1f} standard errors and at most one network in ten "
+            "never gets half-way",
             bool(apart <= most and late <= 0.1 * len(finite)),
             "grokking",
         ),
     ]
+    return corrects("grokking-time", *made)
 
 
 def lazy(data: xr.Dataset) -> list[Claim]:
-    """Early curves fall onto the closed form of the lazy phase."""
+    """Early curves against the closed form of the lazy phase."""
     alpha = data["alpha"].values
     unit = float(data["test_error_theory"].values[0, 0])
     early = (alpha[:, None] ** 2 * data["t"].values) <= EARLY
@@ -136,22 +141,22 @@ def lazy(data: xr.Dataset) -> list[Claim]:
     networks = together(pairs)
     return [
         Claim(
-            "Lazy collapse",
+            "Lazy phase",
             PAPER,
-            f"for large α both errors are functions of α²t alone, up to α²t = {EARLY:g}: "
-            "Marchenko–Pastur averages",
-            f"0, but for terms of order α⁻², here {order:.1g} E(0) at the largest α",
-            f"DMFT is off by {plain(gaps)} E(0) at α = {plain(alpha)}",
-            f"{gaps[-1]:.1g} E(0) (its error: {own:.1g})",
-            "holds if at the largest α within 4 times that order or 4 of the errors of DMFT",
+            f"For large α both errors depend on α²t alone (up to α²t = {EARLY:g}) and are the closed form of "
+            "the lazy phase.",
+            f"distance 0 up to terms of order α⁻², here {order:.1g} E(0) at the largest α",
+            f"DMFT: distance {plain(gaps)} E(0) at α = {plain(alpha)}",
+            f"{gaps[-1]:.1g} E(0) at the largest α (error of DMFT: {own:.1g})",
+            "holds if the distance at the largest α is at most 4 times that order or 4 errors of DMFT",
             bool(gaps[-1] <= max(4 * order, 4 * own)),
             "large-init-lazy",
         ),
         Claim(
-            "Lazy collapse",
+            "Lazy phase",
             PAPER,
-            "and networks follow it, at the largest α",
-            f"{sum(len(f) for _, f in pairs)} errors",
+            "Finite networks follow the closed form of the lazy phase at the largest α.",
+            f"closed form: {sum(len(f) for _, f in pairs)} errors",
             f"means of {data.sizes['run']} networks",
             networks.words,
             networks.rule,
@@ -167,7 +172,7 @@ def descent(data: xr.Dataset) -> list[Claim]:
     start = float(data["train_error_theory"].values[0, 0])
     times = np.array(
         [
-            [crossing(t, curve, share * start) for share in SHARES]
+            [crossing(t, curve, fraction * start) for fraction in FRACTIONS]
             for t, curve in zip(data["t"].values, data["train_error_theory"].values, strict=True)
         ]
     )
@@ -175,28 +180,28 @@ def descent(data: xr.Dataset) -> list[Claim]:
     change = np.abs(growth[-1] / growth[-2] - 1)
     finite = np.array(
         [
-            [[crossing(t, run, share * run[0]) for run in runs] for share in SHARES]
+            [[crossing(t, run, fraction * run[0]) for run in runs] for fraction in FRACTIONS]
             for t, runs in zip(data["t"].values, data["train_error"].values, strict=True)
         ]
     )
     networks = in_bound(
         "Descent time",
         PAPER,
-        "and networks take the same times",
+        "Finite networks descend at the same times as the infinite network.",
         [(finite.reshape(-1, finite.shape[-1]), times.ravel())],
-        "to ½ and ¼ of the training error, α by α",
+        "times to ½ and ¼ of the training error, for each α",
         "small-init",
     )
     return [
         Claim(
             "Descent time",
             PAPER,
-            "for small α training descends on the time scale log(1/α)",
-            "times to ½ and ¼ of the training error grow by the same for each factor of α",
+            "For small α training descends on the timescale log(1/α).",
+            "times to ½ and ¼ of the first training error grow linearly in log(1/α)",
             f"DMFT: growth per log(1/α) {plain(growth[-2])}, then {plain(growth[-1])}; t/log(1/α) at ½: "
             f"{plain(times[:, 0] / np.log(1 / alpha))}",
-            f"{plain(100 * change, 2)} %",
-            "holds if growth changes by less than 5 % for the last factor",
+            f"the growth changes by {plain(100 * change, 2)} % at the last step of α",
+            "holds if both changes are below 5 %",
             bool(np.all(change < 0.05)),
             "small-init-descent",
         ),
@@ -205,14 +210,14 @@ def descent(data: xr.Dataset) -> list[Claim]:
 
 
 def activation(data: xr.Dataset) -> list[Claim]:
-    """Which of the false coordinates become active, by both rules."""
+    """Which of the coordinates with target zero become active, by both rules."""
     truth, corrected, printed = (
         data["active"].sel(rule=rule).values.astype(bool) for rule in ("truth", "corrected", "printed")
     )
     made = []
     for source, rule, words in (
-        (PRINTED, printed, "without weight decay a coordinate activates when ∫|g| = 2 log(1/α)"),
-        (CORRECTED, corrected, "without weight decay a coordinate activates when |∫g| = 2 log(1/α)"),
+        (PRINTED, printed, "Without weight decay a coordinate becomes active when ∫|g| = 2 log(1/α)."),
+        (CORRECTED, corrected, "Without weight decay a coordinate becomes active when |∫g| = 2 log(1/α)."),
     ):
         wrong = float(np.sum(rule != truth)) / max(1.0, float(np.sum(truth)))
         made.append(
@@ -220,20 +225,21 @@ def activation(data: xr.Dataset) -> list[Claim]:
                 "Descent time",
                 source,
                 words,
-                f"{100 * np.mean(rule):.1f} % of the false coordinates active",
+                f"{100 * np.mean(rule):.1f} % of the coordinates with target zero become active",
                 f"{100 * np.mean(truth):.1f} % (t ≤ 150, α = 0.001, {truth.shape[-1]} coordinates of each of "
                 f"{len(truth)} networks)",
-                f"{int(np.sum(rule != truth))} judged wrongly, {int(np.sum(truth))} active",
-                "holds if fewer are judged wrongly than a tenth of those active",
+                f"the rule is wrong for {int(np.sum(rule != truth))} coordinates; {int(np.sum(truth))} are "
+                "active",
+                "holds if it is wrong for fewer than a tenth of the number of active ones",
                 wrong < 0.1,
                 "small-init",
             )
         )
-    return made
+    return corrects("activation", *made)
 
 
 def training_error(data: xr.Dataset) -> list[Claim]:
-    """Where the training error ceases to be monotone."""
+    """The α at which the training error stops being monotone."""
     alpha = np.log(data["alpha"].values)
 
     def place(curves: np.ndarray) -> float:
@@ -246,12 +252,13 @@ def training_error(data: xr.Dataset) -> list[Claim]:
         Claim(
             "Monotonicity",
             PAPER,
-            f"the training error ceases to be monotone near α = 0.3 (λ = {data.attrs['lam']:g}, "
-            "which the paper does not print)",
-            f"DMFT: rises by {100 * (RISE - 1):.0f} % from α = {theory:.2f} on",
+            f"The training error stops being monotone near α = 0.3 (λ = {data.attrs['lam']:g}; the paper "
+            "does "
+            "not give its λ).",
+            f"DMFT: the error rises by {100 * (RISE - 1):.0f} % or more from α = {theory:.2f} on",
             f"networks: from {mean:.2f} ± {error:.2f} on",
-            f"{abs(theory - 0.3):.2f} from 0.3",
-            "holds if both lie between 0.2 and 0.45",
+            f"DMFT differs by {abs(theory - 0.3):.2f} from 0.3",
+            "holds if both values lie between 0.2 and 0.45",
             0.2 <= theory <= 0.45 and 0.2 <= mean <= 0.45,
             "dynamics",
         )
@@ -259,26 +266,28 @@ def training_error(data: xr.Dataset) -> list[Claim]:
 
 
 def decay(data: xr.Dataset) -> list[Claim]:
-    """Little weight decay is like none until t ~ 1/λ."""
+    """Weak weight decay has no effect before t ~ 1/λ."""
     t, lam = data["t"].values[0], data["lam"].values
     curves, runs = data["test_error_theory"].values, data["test_error"].mean("run").values
-    shares = []
+    early = []
     for values in (curves, runs):
         off = np.abs(values - values[0])
-        shares.append([float(np.max(off[k, t <= 0.1 / lam[k]]) / np.max(off[k])) for k in range(1, len(lam))])
+        early.append([float(np.max(off[k, t <= 0.1 / lam[k]]) / np.max(off[k])) for k in range(1, len(lam))])
     off = np.abs(curves - curves[0])
     product = lam[1:] * np.array([float(t[np.argmax(row >= 0.5 * np.max(row))]) for row in off[1:]])
     return [
         Claim(
             "Small λ",
             PAPER,
-            "little weight decay is like none until t ~ 1/λ",
-            f"DMFT: half of the distance it makes is there at λt = {plain(product)} for λ = {plain(lam[1:])}",
-            f"up to t = 0.1/λ {plain(100 * np.array(shares[0]), 2)} % of it (DMFT), "
-            f"{plain(100 * np.array(shares[1]), 2)} % (networks)",
-            f"at most {100 * np.max(shares):.1f} %",
-            "holds if below 10 % and half of it comes between λt = 0.3 and 10",
-            bool(np.max(shares) < 0.1 and np.all((product > 0.3) & (product < 10))),
+            "Weak weight decay has no effect before t ~ 1/λ.",
+            f"DMFT: half of the effect on the test error is reached at λt = {plain(product)} for "
+            f"λ = {plain(lam[1:])}",
+            f"effect up to t = 0.1/λ, in percent of the largest: {plain(100 * np.array(early[0]), 2)} "
+            "(DMFT), "
+            f"{plain(100 * np.array(early[1]), 2)} (networks)",
+            f"at most {100 * np.max(early):.1f} % of the effect before t = 0.1/λ",
+            "holds if this is below 10 % and half of the effect is reached between λt = 0.3 and 10",
+            bool(np.max(early) < 0.1 and np.all((product > 0.3) & (product < 10))),
             "small-decay",
         )
     ]

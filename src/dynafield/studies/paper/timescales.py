@@ -13,7 +13,7 @@ from dynafield.theory.lazy import lazy_errors, lazy_limit
 __all__ = ["dynamics", "large_init", "small_decay", "small_init"]
 
 DECAY = 0.2
-"""λ of large-init, as in the errata's numbers."""
+"""λ of large-init."""
 WEAK = 0.1
 """λ of dynamics: the training error ceases to be monotone near α = 0.3."""
 SCALES = (0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 1.0, 3.0, 10.0)
@@ -91,8 +91,8 @@ def large_init(setting: Setting) -> xr.Dataset:
         "lazy_train_error": "training error of the lazy phase at α²t = lazy_time",
         "lazy_test_error": "test error of the lazy phase at α²t = lazy_time",
         "lazy_at": "both at the times of the curves, train before test",
-        "plateau": "test error at the end of the lazy phase",
-        "end": "test error at the end of training",
+        "plateau": "test error in the limit of the lazy phase",
+        "end": "test error in the limit of training",
         "half_way": "time at which the test error is half-way between the two",
     }
     return labelled(data, meanings).assign_attrs(facts(setting, TASK, lam=DECAY))
@@ -116,14 +116,17 @@ def small_init(setting: Setting) -> xr.Dataset:
 def activated(setting: Setting, net: DiagonalNetwork) -> np.ndarray:
     r"""Of every false coordinate by t = 150: whether \(|w| ≥ ½\), and what two rules say, over runs.
 
-    The rules are evaluated on \(g = X^\top(Xw - y)/\delta\), integrated over time: that of the errata is
+    The rules are evaluated on \(g = X^\top(Xw - y)/\delta\), integrated over time: the corrected one is
     \(|\int g| = 2\log(1/\alpha)\), the printed one \(\int|g| = 2\log(1/\alpha)\).
     """
     t, delta = np.linspace(0.0, 150.0, 1201), float(TASK.delta)
     runs = train(setting, (TASK, net), t, MANY, FEW, "gaussian", weights=True)
     level, found = 2 * np.log(1 / net.alpha), []
     for run in range(FEW):
-        drawn, w = training_data(TASK, MANY, "gaussian", setting.seed, run), np.asarray(runs.weights)[run]
+        drawn, w = (
+            training_data(TASK, MANY, inputs="gaussian", seed=setting.seed, run=run),
+            np.asarray(runs.weights)[run],
+        )
         g = (w @ drawn.X.T - drawn.y) @ drawn.X / delta
         steps = 0.5 * (g[1:] + g[:-1]) * np.diff(t)[:, None]
         reached = (

@@ -1,4 +1,4 @@
-"""What α decides without weight decay: the error where training ends, and how fast it gets there."""
+"""How α decides the limit of training without weight decay, and its rate."""
 
 import numpy as np
 import xarray as xr
@@ -26,7 +26,7 @@ DENSE = Task(delta=2.0, sigma=0.0, prior=Discrete([-1.0, 1.0], [0.5, 0.5]))
 
 
 def generalization(setting: Setting) -> xr.Dataset:
-    """`generalization`: error and rate at the end of training over α, for little and for more noise."""
+    """`generalization`: error in the limit of training and rate over α, for little and for more noise."""
     fine, (d, runs) = np.geomspace(1e-2, 10.0, 121), SIZE
     axes, finite = ("sigma", "fine_alpha"), ("sigma", "alpha", "run")
     data = xr.Dataset(coords={"sigma": NOISES, "fine_alpha": fine, "alpha": SCALES})
@@ -43,7 +43,7 @@ def generalization(setting: Setting) -> xr.Dataset:
             rates[row, :, run] = local_rates(drawn.X, w, SCALES)
     data["test_error"], data["local_rate"] = (finite, errors), (finite, rates)
     meanings = {
-        "test_error": "test error of networks at the end of training",
+        "test_error": "test error of networks in the limit of training",
         "local_rate": "λ_min(XKXᵀ)/δ of the same networks",
         "test_error_theory": "test error at the fixed point",
         "gamma_theory": "rate of convergence γ",

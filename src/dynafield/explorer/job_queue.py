@@ -1,7 +1,8 @@
-"""Wishes of all tabs, and the process that carries them out.
+"""A queue of requests from all tabs, and the process that computes them.
 
-Only the newest wish of a kind is kept for every tab: what it replaces is stopped. Urgent wishes go first and
-interrupt those that can wait, tabs take turns, and a process that has grown too large or died is replaced.
+Of every tab and kind of request only the newest is kept; an older one is stopped. Urgent requests go first
+and interrupt those that can wait. Tabs take turns. A process that uses too much memory, or has died, is
+replaced.
 """
 
 import contextlib
@@ -17,45 +18,45 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Desk", "Wish"]
+__all__ = ["JobQueue", "Request"]
 
 
 @dataclasses.dataclass(eq=False)
-class Wish:
-    """Some work for a tab. All callbacks come from threads of the desk."""
+class Request:
+    """One computation that a tab asks for. Its callbacks are called from threads of the queue."""
 
     tab: str
     kind: str
-    """A newer wish of this kind takes the place of this one."""
+    """A newer request of the same tab and kind replaces this one."""
     name: str
-    """Function of the worker's module."""
+    """Name of a function in the worker's module."""
     arguments: tuple[Any, ...]
     done: Callable[[Any], Any]
     failed: Callable[[str], Any]
-    progress: Callable[[float, str], Any] = lambda share, words: None
+    progress: Callable[[float, str], Any] = lambda part, words: None
     rank: int = 0
-    """Smaller ones go first."""
+    """Requests with a smaller rank go first."""
     code: Any = None
-    """What compiled code it needs; unknown code may take seconds to compile."""
+    """Names the compiled code it needs; code that is new to the process takes seconds to compile."""
     wanted: Callable[[], bool] = lambda: True
-    """Whether anybody still waits."""
+    """Whether the tab is still open."""
     grace: float = 0.0
-    """Seconds within which it may finish although there is a newer wish, so that drags show something."""
+    """Seconds for which it may go on after a newer request, so that something is seen during a drag."""
     began: float = 0.0
     stopping: bool = False
     late: bool = False
 
 
 def safely(function: Callable, *arguments: Any) -> None:
-    """Tell a tab; one that cannot listen, because it is being closed, must not end the desk's thread."""
+    """Call a callback of a tab; if it fails, because the tab is being closed, the queue goes on."""
     try:
         function(*arguments)
     except Exception:
-        logging.getLogger(__name__).exception("a tab could not be told")
+        logging.getLogger(__name__).exception("a callback of a tab failed")
 
 
-class Desk:
-    """One process, and the queue before it."""
+class JobQueue:
+    """One worker process and the requests that wait for it."""
 
     def __init__(self, module: str, threads: int = 1, niceness: int = 0, most_bytes: float = 3e9):
         self.command = [
@@ -68,47 +69,47 @@ class Desk:
         ]
         self.threads, self.most_bytes = threads, most_bytes
         self.lock = threading.RLock()
-        self.waiting: dict[tuple[str, str], Wish] = {}
-        self.running: dict[int, Wish] = {}
+        self.waiting: dict[tuple[str, str], Request] = {}
+        self.running: dict[int, Request] = {}
         self.known: set[Any] = set()
         self.served: dict[str, int] = {}
         self.numbers = itertools.count(1)
         self.process: subprocess.Popen | None = None
         self.ready = self.closed = False
 
-    def ask(self, wish: Wish) -> None:
-        """Take the wish; an older one of its kind from its tab is forgotten."""
+    def ask(self, request: Request) -> None:
+        """Add a request; an older one of the same tab and kind is dropped."""
         with self.lock:
             for number, one in self.running.items():
-                if (one.tab, one.kind) == (wish.tab, wish.kind):
+                if (one.tab, one.kind) == (request.tab, request.kind):
                     one.late = True
                     self.hurry(number)
-            self.waiting[wish.tab, wish.kind] = wish
+            self.waiting[request.tab, request.kind] = request
             self.next()
 
     def forget(self, tab: str, kind: str | None = None) -> None:
-        """Nothing (of this kind) is wanted by this tab any more."""
+        """Drop the requests of a tab, or those of one kind."""
         with self.lock:
             for key in [k for k in self.waiting if k[0] == tab and kind in (None, k[1])]:
                 del self.waiting[key]
-            for number, wish in self.running.items():
-                if wish.tab == tab and kind in (None, wish.kind):
+            for number, request in self.running.items():
+                if request.tab == tab and kind in (None, request.kind):
                     self.stop(number)
             if kind is None:
                 self.served.pop(tab, None)
 
-    def new_code(self, wish: Wish) -> bool:
-        """Whether code has to be compiled for this wish, as far as is known."""
-        return wish.code is not None and (wish.name, wish.code) not in self.known
+    def new_code(self, request: Request) -> bool:
+        """Whether the process has not computed anything with the same compiled code before."""
+        return request.code is not None and (request.name, request.code) not in self.known
 
-    def ahead(self, wish: Wish) -> int:
-        """How many wishes come first."""
+    def ahead(self, request: Request) -> int:
+        """Number of requests that go before this one."""
         with self.lock:
             order = sorted(self.waiting.values(), key=self.place)
-            return len(self.running) + (order.index(wish) if wish in order else 0)
+            return len(self.running) + (order.index(request) if request in order else 0)
 
     def start(self) -> None:
-        """Start the process, if there is none."""
+        """Start the process unless it runs."""
         with self.lock:
             if self.process is None and not self.closed:
                 self.ready = False
@@ -122,59 +123,59 @@ class Desk:
                 threading.Thread(target=self.listen, args=(self.process,), daemon=True).start()
 
     def close(self) -> None:
-        """End the process and forget everything."""
+        """End the process and drop all requests."""
         with self.lock:
             self.closed = True
             self.waiting.clear()
             if self.process is not None:
                 self.process.kill()
 
-    def place(self, wish: Wish) -> tuple[int, int]:
-        """Urgency first, then tabs in turn."""
-        return wish.rank, self.served.get(wish.tab, 0)
+    def place(self, request: Request) -> tuple[int, int]:
+        """Order of requests: by rank, then the tab that was served longest ago."""
+        return request.rank, self.served.get(request.tab, 0)
 
     def next(self) -> None:
-        """Hand out work as long as a thread is free; interrupt work that can wait for more urgent work."""
+        """Start requests while a thread is free; interrupt a running one for one of smaller rank."""
         self.start()
         while self.waiting and not self.closed:
-            wish = min(self.waiting.values(), key=self.place)
-            if not wish.wanted():
-                del self.waiting[wish.tab, wish.kind]
+            request = min(self.waiting.values(), key=self.place)
+            if not request.wanted():
+                del self.waiting[request.tab, request.kind]
                 continue
             compiling = any(self.new_code(one) for one in self.running.values())
-            if self.new_code(wish) and compiling and self.threads > 1:  # leave a thread to quick work
+            if self.new_code(request) and compiling and self.threads > 1:  # keep a thread for quick work
                 easy = [one for one in self.waiting.values() if not self.new_code(one)]
                 if not easy:
                     return
-                wish = min(easy, key=self.place)
+                request = min(easy, key=self.place)
             if len(self.running) >= self.threads:
-                later = [n for n, one in self.running.items() if one.rank > wish.rank and not one.stopping]
+                later = [n for n, one in self.running.items() if one.rank > request.rank and not one.stopping]
                 if later:
                     self.stop(later[0], again=True)
                 return
-            del self.waiting[wish.tab, wish.kind]
+            del self.waiting[request.tab, request.kind]
             number = next(self.numbers)
-            self.served[wish.tab] = number
-            wish.began = time.monotonic()
-            self.running[number] = wish
-            self.send(number, wish.name, *wish.arguments)
+            self.served[request.tab] = number
+            request.began = time.monotonic()
+            self.running[number] = request
+            self.send(number, request.name, *request.arguments)
 
     def stop(self, number: int, again: bool = False) -> None:
-        """Stop a running wish; `again` puts it back into the queue unless a newer one is there."""
-        wish = self.running[number]
-        if again and not wish.late:
-            self.waiting.setdefault((wish.tab, wish.kind), dataclasses.replace(wish, late=False))
-        wish.stopping = True
+        """Stop a running request; `again` puts it back into the queue unless a newer one is there."""
+        request = self.running[number]
+        if again and not request.late:
+            self.waiting.setdefault((request.tab, request.kind), dataclasses.replace(request, late=False))
+        request.stopping = True
         self.send(number, None)
 
     def hurry(self, number: int) -> None:
-        """Stop a running wish that a newer one has replaced, once its time of grace is over."""
-        wish = self.running[number]
-        if wish.late and not wish.stopping and time.monotonic() - wish.began > wish.grace:
+        """Stop a running request that a newer one has replaced, once its `grace` is over."""
+        request = self.running[number]
+        if request.late and not request.stopping and time.monotonic() - request.began > request.grace:
             self.stop(number)
 
     def send(self, *message: Any) -> None:
-        """To the process; one that is gone is noticed by its listener."""
+        """Send a message to the process; `listen` notices if it has ended."""
         with contextlib.suppress(OSError, ValueError):
             assert self.process is not None
             assert self.process.stdin is not None
@@ -182,7 +183,7 @@ class Desk:
             self.process.stdin.flush()
 
     def listen(self, process: subprocess.Popen) -> None:
-        """Messages of one process until it ends."""
+        """Read the messages of one process until it ends."""
         assert process.stdout is not None
         while True:
             try:
@@ -197,46 +198,48 @@ class Desk:
             else:
                 self.finished(process, number, what, *values)
 
-    def told(self, number: int, share: float, words: str) -> None:
-        """Progress, for those who still wait."""
+    def told(self, number: int, part: float, words: str) -> None:
+        """Pass progress on to the tab, if it still waits."""
         with self.lock:
-            wish = self.running.get(number)
-            if wish is None or wish.stopping:
+            request = self.running.get(number)
+            if request is None or request.stopping:
                 return
             self.hurry(number)
-            if not wish.wanted():
+            if not request.wanted():
                 self.stop(number)
-            if wish.stopping:
+            if request.stopping:
                 return
-        safely(wish.progress, share, words)
+        safely(request.progress, part, words)
 
     def finished(self, process: subprocess.Popen, number: int, what: str, value: Any, size: int) -> None:
-        """Some work has ended, in one way or another."""
+        """A request was computed, failed or was stopped: start the next one and tell the tab."""
         with self.lock:
-            wish = self.running.pop(number)
+            request = self.running.pop(number)
             if what == "done":
-                self.known.add((wish.name, wish.code))
+                self.known.add((request.name, request.code))
             newer = [*self.waiting.values(), *self.running.values()]
-            overtaken = wish.late and not any((one.tab, one.kind) == (wish.tab, wish.kind) for one in newer)
+            overtaken = request.late and not any(
+                (one.tab, one.kind) == (request.tab, request.kind) for one in newer
+            )
             if size > self.most_bytes and not self.running:
                 process.kill()  # its listener starts another
             else:
                 self.next()
-        if not (wish.stopping or overtaken) and wish.wanted():
-            safely(wish.done if what == "done" else wish.failed, value)
+        if not (request.stopping or overtaken) and request.wanted():
+            safely(request.done if what == "done" else request.failed, value)
 
     def lost(self, process: subprocess.Popen) -> None:
-        """The process has ended: say so to those who waited for it, and start another."""
+        """The process has ended: tell the tabs that waited for it, and start another."""
         process.wait()
         with self.lock:
-            broken = [wish for wish in self.running.values() if not wish.stopping]
+            broken = [request for request in self.running.values() if not request.stopping]
             self.running.clear()
             self.known.clear()
             self.process = None
             if not self.closed:
                 self.next()
-        for wish in broken:
+        for request in broken:
             safely(
-                wish.failed,
+                request.failed,
                 "the process that computed this ended unexpectedly; change a setting to try again",
             )

@@ -1,19 +1,19 @@
-"""The queue before a process: newest wish only, urgent first, tabs in turn, deaths survived."""
+"""The queue before a process: newest request only, urgent first, tabs in turn, deaths survived."""
 
-import queue
+import queue as queues
 import time
 
 import pytest
 
-from dynafield.explorer.desk import Desk, Wish
+from dynafield.explorer.job_queue import JobQueue, Request
 
 WAIT = 30
 """Seconds after which a test gives up; nothing here takes more than one or two."""
 
 
 @pytest.fixture
-def desk():
-    made = Desk("tests.explorer.slow_jobs")
+def queue():
+    made = JobQueue("tests.explorer.slow_jobs")
     yield made
     made.close()
 
@@ -21,17 +21,17 @@ def desk():
 class Tab:
     """Collects what is said to it."""
 
-    def __init__(self, desk, name="tab"):
-        self.desk, self.name, self.said, self.open = desk, name, queue.Queue(), True
+    def __init__(self, queue, name="tab"):
+        self.queue, self.name, self.said, self.open = queue, name, queues.Queue(), True
 
     def ask(self, job, *arguments, kind="work", rank=0, grace=0.0, progress=None):
-        wish = Wish(
+        request = Request(
             self.name, kind, job, arguments, lambda v: self.said.put(("done", v)),
             lambda v: self.said.put(("failed", v)), progress or (lambda share, words: None), rank,
             wanted=lambda: self.open, grace=grace,
         )  # fmt: skip
-        self.desk.ask(wish)
-        return wish
+        self.queue.ask(request)
+        return request
 
     def hear(self):
         return self.said.get(timeout=WAIT)
@@ -44,55 +44,55 @@ def until(condition):
         time.sleep(0.01)
 
 
-def test_work_is_done_and_failure_told(desk):
-    tab = Tab(desk)
+def test_work_is_done_and_failure_told(queue):
+    tab = Tab(queue)
     tab.ask("echo", 3)
     assert tab.hear() == ("done", 3)
     tab.ask("fail")
     assert tab.hear() == ("failed", "ZeroDivisionError: by zero")
 
 
-def test_only_the_newest_wish_is_carried_out(desk):
-    tab = Tab(desk)
+def test_only_the_newest_wish_is_carried_out(queue):
+    tab = Tab(queue)
     tab.ask("long", 60.0)
-    until(lambda: desk.running)
+    until(lambda: queue.running)
     for k in range(20):
         tab.ask("echo", k)
     assert tab.hear() == ("done", 19)
     assert tab.said.empty()
 
 
-def in_grace(desk, seconds):
+def in_grace(queue, seconds):
     """A tab that has asked for something new while long work of its own, in its time of grace, goes on."""
-    tab = Tab(desk)
+    tab = Tab(queue)
     tab.ask("echo", 0)
     tab.hear()
     tab.ask("long", seconds, grace=20.0)
-    until(lambda: desk.running)
+    until(lambda: queue.running)
     tab.ask("echo", 1)
     return tab
 
 
-def test_a_wish_in_its_time_of_grace_is_finished(desk):
-    tab = in_grace(desk, 0.3)
+def test_a_wish_in_its_time_of_grace_is_finished(queue):
+    tab = in_grace(queue, 0.3)
     assert [tab.hear(), tab.hear()] == [("done", "finished"), ("done", 1)]
 
 
-def test_urgent_work_interrupts_what_can_wait_and_that_is_done_later(desk):
-    tab, other = Tab(desk), Tab(desk, "other")
+def test_urgent_work_interrupts_what_can_wait_and_that_is_done_later(queue):
+    tab, other = Tab(queue), Tab(queue, "other")
     tab.ask("long", 0.5, rank=2)
-    until(lambda: desk.running)
+    until(lambda: queue.running)
     other.ask("echo", "urgent", rank=0)
     assert other.hear() == ("done", "urgent")
     assert tab.said.empty()
     assert tab.hear() == ("done", "finished")
 
 
-def test_tabs_take_turns(desk):
+def test_tabs_take_turns(queue):
     order = []
-    tabs = [Tab(desk, f"{k}") for k in range(3)]
+    tabs = [Tab(queue, f"{k}") for k in range(3)]
     tabs[0].ask("long", 0.4)
-    until(lambda: desk.running)
+    until(lambda: queue.running)
     for round_ in range(2):
         for tab in tabs:
             tab.ask("echo", round_, kind=f"{round_}")
@@ -102,19 +102,19 @@ def test_tabs_take_turns(desk):
     assert set(first) == {"1", "2"}, "the tab that was served last comes last"
 
 
-def test_work_for_a_closed_tab_stops(desk):
-    tab, other = Tab(desk), Tab(desk, "other")
+def test_work_for_a_closed_tab_stops(queue):
+    tab, other = Tab(queue), Tab(queue, "other")
     tab.ask("long", 600.0)
-    until(lambda: desk.running)
+    until(lambda: queue.running)
     tab.open = False
     other.ask("echo", 1)
     assert other.hear() == ("done", 1)
-    assert not desk.running
+    assert not queue.running
     assert tab.said.empty()
 
 
-def test_a_process_that_dies_is_replaced_and_its_tab_told(desk):
-    tab = Tab(desk)
+def test_a_process_that_dies_is_replaced_and_its_tab_told(queue):
+    tab = Tab(queue)
     tab.ask("who")
     first = tab.hear()[1][0]
     tab.ask("die")
@@ -126,43 +126,43 @@ def test_a_process_that_dies_is_replaced_and_its_tab_told(desk):
 
 
 def test_a_process_that_has_grown_is_replaced():
-    desk = Desk("tests.explorer.slow_jobs", most_bytes=1e6)
+    queue = JobQueue("tests.explorer.slow_jobs", most_bytes=1e6)
     try:
-        tab = Tab(desk)
+        tab = Tab(queue)
         seen = set()
         for _ in range(2):
             tab.ask("who")
             seen.add(tab.hear()[1][0])
-            until(lambda: desk.process is None or desk.process.pid not in seen)
+            until(lambda: queue.process is None or queue.process.pid not in seen)
         assert len(seen) == 2
     finally:
-        desk.close()
+        queue.close()
 
 
-def test_closing_ends_the_process(desk):
-    tab = Tab(desk)
+def test_closing_ends_the_process(queue):
+    tab = Tab(queue)
     tab.ask("echo", 1)
     tab.hear()
-    process = desk.process
-    desk.close()
+    process = queue.process
+    queue.close()
     assert process.wait(WAIT) != 0
 
 
-def test_a_tab_that_cannot_be_told_does_not_stop_the_others(desk):
-    tab, other = Tab(desk), Tab(desk, "other")
-    wish = Wish("tab", "work", "echo", (1,), lambda value: 1 / 0, lambda text: None)
-    desk.ask(wish)
+def test_a_tab_that_cannot_be_told_does_not_stop_the_others(queue):
+    tab, other = Tab(queue), Tab(queue, "other")
+    request = Request("tab", "work", "echo", (1,), lambda value: 1 / 0, lambda text: None)
+    queue.ask(request)
     other.ask("echo", 2)
     assert other.hear() == ("done", 2)
     assert tab.said.empty()
 
 
 def test_an_older_answer_never_follows_a_newer_one():
-    desk = Desk("tests.explorer.slow_jobs", threads=2)
+    queue = JobQueue("tests.explorer.slow_jobs", threads=2)
     try:
-        tab = in_grace(desk, 0.5)
+        tab = in_grace(queue, 0.5)
         assert tab.hear() == ("done", 1)
-        until(lambda: not desk.running)
+        until(lambda: not queue.running)
         assert tab.said.empty()
     finally:
-        desk.close()
+        queue.close()
