@@ -10,10 +10,16 @@ sys.path.insert(0, str(Path(__file__).parent))
 from gallery_build import Gallery
 
 project = "dynafield"
-author = "The dynafield authors"
-copyright = "2026, the dynafield authors"
+author = "The dynafield developers"
+copyright = "2026, the dynafield developers"
 version = release = dynafield.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx-mathjax-offline"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.mathjax",
+    "sphinx-mathjax-offline",
+]
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist"]
 myst_heading_anchors = 3
 html_theme = "furo"
@@ -21,6 +27,11 @@ html_title = f"dynafield {version}"
 html_static_path = ["_static"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
+# types of parameters are words and shapes, no names to link to
+napoleon_google_docstring = False
+napoleon_use_param = False
+napoleon_use_rtype = False
+napoleon_custom_sections = [("Attributes", "params_style")]
 exclude_patterns = ["_build"]
 
 

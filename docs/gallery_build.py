@@ -9,6 +9,7 @@ import hashlib
 import os
 import subprocess
 import sys
+import time
 from functools import cache
 from pathlib import Path
 
@@ -48,7 +49,8 @@ def picture(name: str) -> Path:
     fingerprint = hashlib.sha256(library() + script.read_bytes()).hexdigest()
     if made.is_file() and kept.is_file() and kept.read_text() == fingerprint:
         return made
-    logging.getLogger(__name__).info(f"gallery: {name}")
+    log, began = logging.getLogger(__name__), time.monotonic()
+    log.info(f"gallery: running {script.name}, one of {len(list(SCRIPTS.glob('*.py')))} scripts …")
     PICTURES.mkdir(exist_ok=True)
     kept.unlink(missing_ok=True)
     command = [sys.executable, "-c", RUN, str(script), str(made)]
@@ -58,6 +60,7 @@ def picture(name: str) -> Path:
     if done.returncode:
         raise ExtensionError(f"gallery: {script.name} failed\n{done.stderr}")
     kept.write_text(fingerprint)
+    log.info(f"gallery: {script.name} took {time.monotonic() - began:.0f} s")
     return made
 
 

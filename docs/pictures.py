@@ -4,10 +4,12 @@ Each carries a fingerprint of the function that drew it, which the tests compare
 is older than its code does not pass.
 """
 
+import contextlib
 import hashlib
 import inspect
 import re
 import sys
+import tempfile
 from functools import partial
 from pathlib import Path
 
@@ -28,8 +30,20 @@ HERE = Path(__file__).parent
 DATA = Path("results-full") / "data"
 
 
+def examples(page, name):
+    """What the examples of a page have made as soon as they have `name`; files they write are not kept."""
+    names = {}
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        for code in re.findall(r"^```python\n(.*?)^```$", (HERE / page).read_text(), flags=re.S | re.M):
+            exec(code, names)
+            if name in names:
+                break
+    plt.close("all")
+    return names
+
+
 def overview():
-    """The trade-off, and the law behind three of its points."""
+    """The trade-off, and the distribution behind three of its points."""
     task = df.Task(delta=0.5, sigma=0.1, prior=df.Bernoulli(0.1))
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
     df.tradeoff(task, np.geomspace(1e-3, 10, 60)).plot(left)
@@ -47,11 +61,128 @@ def overview():
     return figure
 
 
+def tutorial_curve():
+    """The learning curve of the tutorial."""
+    return examples("tutorial.md", "curves")["curves"].plot().figure
+
+
+def tutorial_compare():
+    """Finite networks over it."""
+    return examples("tutorial.md", "both")["both"].plot().figure
+
+
+def tutorial_limit():
+    """The distribution of a weight at the end of training."""
+    return examples("tutorial.md", "limit")["limit"].plot().figure
+
+
+def tutorial_tradeoff():
+    """Generalization against speed."""
+    return examples("tutorial.md", "curve")["curve"].plot().figure
+
+
+def stopping():
+    """Three initial scales with their best stops; and what one training run knows of its own test error."""
+    task = df.Task(delta=0.5, sigma=0.3, prior=df.Bernoulli(0.1))
+    t = np.geomspace(0.05, 100, 300)
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10.4, 3.9), layout="constrained")
+    for alpha, colour in zip((1.0, 0.2, 0.05), COLOURS, strict=False):
+        curves = df.solve(task, df.DiagonalNetwork(alpha), t_max=100.0, tol=5e-3)
+        left.plot(t, curves.at(t).test_error, color=colour, label=f"α = {alpha:g}")
+        found = curves.phases()
+        stop, least = found["best_stop"], found["best_test_error"].value
+        sides = [[stop.value - stop.low], [stop.high - stop.value]]
+        left.errorbar(stop.value, least, xerr=sides, fmt="o", color=colour, capsize=3)
+        limit = df.fixed_point(task, df.DiagonalNetwork(alpha)).test_error
+        left.plot([20, 100], [limit, limit], ":", color=colour, linewidth=2)
+    left.plot([], [], ":", color="0.4", linewidth=2, label="at the end of training")
+    left.set(xscale="log", xlabel="training time t", ylabel="test error")
+    left.set_title("theory: δ = 0.5, σ = 0.3, Bernoulli(0.1)", fontsize=9)
+    left.legend(frameon=False, fontsize=9)
+    data = df.training_data(task, d=800, seed=1)
+    path = df.learning_path(data.X, data.y, df.DiagonalNetwork(alpha=0.2), t_max=30.0)
+    true = np.sum((path.weights - data.w_star) ** 2, axis=1) / path.d + task.sigma**2
+    band = 2 * path.test_error_se
+    later = path.t > 0.05
+    for values, style, label in (
+        (true, "-", "test error, true"),
+        (path.test_error, "-", "test error, estimated"),
+        (path.train_error, "--", "training error"),
+    ):
+        colour = {"test error, true": COLOURS[2], "test error, estimated": COLOURS[0]}.get(label, COLOURS[1])
+        right.plot(path.t[later], values[later], style, color=colour, label=label)
+    low, high = path.test_error - band, path.test_error + band
+    right.fill_between(path.t[later], low[later], high[later], alpha=0.2, linewidth=0)
+    right.axvline(path.best_stop, color="0.4", linestyle=":", label=f"stop, t = {path.best_stop:.2g}")
+    right.set(xscale="log", xlabel="training time t", ylabel="error", ylim=(0, 0.4))
+    right.set_title("one training run: n = 400, d = 800, α = 0.2", fontsize=9)
+    right.legend(frameon=False, fontsize=9)
+    for ax in (left, right):
+        ax.grid(alpha=0.25, linewidth=0.6)
+        ax.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def momentum():
+    """Logistic regression by gradient descent with and without momentum, theory and models of d = 1000."""
+    task, model = df.Task(delta=2.0, sigma=0.5, prior=df.Gaussian(1.0)), df.logistic_flow(lam=0.02)
+    figure, panels = plt.subplots(1, 2, figsize=(10.4, 3.9), layout="constrained")
+    trainers = {"momentum 0.9": df.HeavyBall(0.1, 0.9), "without momentum": df.GradientDescent(0.1)}
+    for (words, trainer), colour in zip(trainers.items(), COLOURS, strict=False):
+        curves = df.solve(task, model, 5.0, tol=5e-3, trainer=trainer)
+        runs = df.simulate(task, model, 5.0, d=1000, runs=10, trainer=trainer)
+        few = np.unique(np.geomspace(1, len(runs.t) - 1, 10).astype(int))
+        for ax, name in zip(panels, ("loss", "error"), strict=True):
+            for kind, style, mark in (("test", "-", "o"), ("train", "--", "s")):
+                label = f"{'training' if kind == 'train' else 'test'}, {words}"
+                curve = f"{kind}_{name}"
+                line, bar = getattr(curves, curve), 2 * getattr(curves, f"{curve}_se")
+                ax.plot(curves.t, line, style, color=colour, label=label)
+                ax.fill_between(curves.t, line - bar, line + bar, color=colour, alpha=0.15, linewidth=0)
+                ax.errorbar(
+                    runs.t[few], runs.mean(curve)[few], yerr=2 * runs.standard_error(curve)[few], fmt=mark,
+                    color=colour, markersize=4, markerfacecolor="white", linewidth=1,
+                )  # fmt: skip
+    panels[0].set(xlabel="time: step × number of steps", ylabel="logistic loss", ylim=(0, 0.75))
+    panels[1].set(xlabel="time: step × number of steps", ylabel="fraction of wrong signs", ylim=(0, 0.52))
+    panels[0].set_title("logistic regression: δ = 2, σ = 0.5, λ = 0.02, steps of 0.1", fontsize=9)
+    panels[1].set_title("lines: infinite dimension; marks: d = 1000", fontsize=9)
+    panels[1].legend(frameon=False, fontsize=9)
+    for ax in panels:
+        ax.grid(alpha=0.25, linewidth=0.6)
+        ax.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def own_table():
+    """The estimator on the table of `own_csv.md`: the error it expects, and its coefficients."""
+    names = examples("own_csv.md", "model")
+    path, scale = names["model"].path_, names["model"]
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10.4, 3.9), layout="constrained")
+    path.plot(left)
+    left.set_title("n = 100 rows, d = 60 columns; α and stop chosen", fontsize=9)
+    coloured = {4: COLOURS[0], 11: COLOURS[1], 29: COLOURS[2]}
+    for k in range(60):
+        look = (
+            {"color": coloured[k], "label": f"sensor_{k}", "zorder": 3}
+            if k in coloured
+            else {"color": "0.75"}
+        )
+        right.plot(scale.t_[1:], scale.coef_path_[1:, k], **look)
+    right.axvline(scale.stop_, color="0.4", linestyle=":", label=f"stop, t = {scale.stop_:.2g}")
+    right.set(xscale="log", xlabel="training time t", ylabel="coefficient")
+    right.set_title("coefficients; those that made the table are 3, -2 and 1", fontsize=9)
+    right.legend(frameon=False, fontsize=9)
+    right.grid(alpha=0.25, linewidth=0.6)
+    right.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
 def learning():
     """Theory and finite networks: rich, in between, lazy."""
     task = df.Task(delta=0.5, sigma=0.1, prior=df.Bernoulli(0.1))
     net = df.DiagonalNetwork(alpha=np.array([0.05, 0.5, 2.0]))
-    return df.compare(task, net, t_max=100.0, d=1000, seeds=10).plot().figure
+    return df.compare(task, net, t_max=100.0, d=1000, runs=10).plot().figure
 
 
 def stepping():
@@ -67,7 +198,7 @@ def stepping():
     for trainer, colour in zip(trainers, COLOURS, strict=False):
         end = 60 * trainer.step
         curves = df.solve(task, net, end, trainer=trainer)
-        runs = df.simulate(task, net, end, d=1000, seeds=10, trainer=trainer)
+        runs = df.simulate(task, net, end, d=1000, runs=10, trainer=trainer)
         for ax, name in zip(panels, names, strict=True):
             scale = 1 / (1 - trainer.inertia)
             ax.plot(scale * curves.t[1:], getattr(curves, name)[1:], color=colour, label=str(trainer))
@@ -91,13 +222,16 @@ def training():
     """Three initial scales, with where the theory says they end."""
     task = df.Task(delta=0.5, sigma=0.1, prior=df.Bernoulli(0.1))
     net = df.DiagonalNetwork(alpha=np.array([0.05, 0.5, 5.0]))
-    runs = df.simulate(task, net, t_max=300.0, d=500, seeds=10)
-    ax = runs.plot()
-    for end, colour in zip(df.fixed_point(task, net).test_error, COLOURS, strict=False):
-        ax.plot([60, 300], [end, end], color=colour, linestyle=":", linewidth=2.5)
-    ax.plot([], [], color="0.4", linestyle=":", linewidth=2.5, label="test error at the fixed point (theory)")
-    ax.legend(frameon=False, fontsize=8)
-    return ax.figure
+    runs = df.simulate(task, net, t_max=300.0, d=500, runs=10)
+    figure = runs.plot().figure
+    for ax in figure.axes:
+        for end, colour in zip(df.fixed_point(task, net).test_error, COLOURS, strict=False):
+            ax.plot([60, 300], [end, end], color=colour, linestyle=":", linewidth=2.5)
+        ax.plot(
+            [], [], color="0.4", linestyle=":", linewidth=2.5, label="test error at the fixed point (theory)"
+        )
+    figure.axes[0].legend(frameon=False, fontsize=8)
+    return figure
 
 
 def spectra():
@@ -128,6 +262,32 @@ def spectra():
     return figure
 
 
+def variances():
+    """Features of equal and of different variances: curves with finite networks, and fitted exponents."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10.4, 3.9), layout="constrained")
+    net, t = df.DiagonalNetwork(alpha=0.3), np.geomspace(0.05, 30, 200)
+    spectra = {"equal variances": None, "power law, a = 1.5": df.PowerLaw(1.5, cutoff=50)}
+    for (words, spectrum), colour in zip(spectra.items(), COLOURS, strict=False):
+        task = df.Task(delta=0.6, sigma=0.3, prior=df.Bernoulli(0.1), spectrum=spectrum)
+        curves = df.solve(task, net, t_max=30.0, tol=3e-3)
+        left.plot(t, curves.at(t).test_error, color=colour, label=words)
+        runs = df.simulate(task, net, t_max=30.0, d=600, runs=8, t_eval=np.geomspace(0.1, 30, 8))
+        bars = 2 * runs.standard_error("test_error")
+        left.errorbar(
+            runs.t, runs.mean("test_error"), yerr=bars, fmt="o", color=colour, markerfacecolor="white"
+        )
+    left.set(xscale="log", xlabel="training time t", ylabel="test error")
+    left.set_title("δ = 0.6, σ = 0.3, Bernoulli(0.1), α = 0.3; marks: d = 600", fontsize=9)
+    source = df.Task(4.0, 0.0, df.Gaussian(1.0), spectrum=df.PowerLaw(2.0, 100, source=1.0))
+    nets = {"linear": df.ridge_flow(), "network, α = 0.1": df.DiagonalNetwork(0.1)}
+    df.scaling_law(source, nets, times=np.geomspace(0.3, 10, 9), tol=1e-2).plot(right)
+    right.set_title("scaling in time: δ = 4, σ = 0, a = 2, β = 1", fontsize=9)
+    left.legend(frameon=False, fontsize=9)
+    left.grid(alpha=0.25, linewidth=0.6)
+    left.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
 def own_model():
     """The example of `flows.md`, with larger finite models, and logistic regression."""
     page = (HERE / "flows.md").read_text()
@@ -136,11 +296,11 @@ def own_model():
     task = df.Task(delta=2.0, sigma=0.5, prior=df.Gaussian(1.0))
     figure, axes = plt.subplots(1, 2, figsize=(9.2, 3.8), layout="constrained")
     for ax, flow in zip(axes, (names["flow"], df.logistic_flow(0.02)), strict=True):
-        both = df.compare(task, flow, 30.0, d=1000, seeds=8, tol=5e-3, trainer=df.GradientDescent(0.5))
+        both = df.compare(task, flow, 30.0, d=1000, runs=8, tol=5e-3, trainer=df.GradientDescent(0.5))
         both.plot(ax)
         ax.set_title(f"{flow.name}; marks: d = 1000", fontsize=9)
     axes[0].set_ylabel("error (f - f*)²")
-    axes[1].set_ylabel("share of wrong signs")
+    axes[1].set_ylabel("fraction of wrong signs")
     return figure
 
 
@@ -153,6 +313,7 @@ def own_data():
     figure, (left, right) = plt.subplots(1, 2, figsize=(10.4, 3.9), layout="constrained")
     left.plot(path.t[1:], true[1:], color=COLOURS[2], label="test error, true")
     path.plot(left)
+    left.set(yscale="linear", ylim=(0.0, 0.2))
     path.plot_weights(right)
     right.legend_.remove()
     return figure
@@ -193,7 +354,7 @@ def plane():
 
 
 def small_decay():
-    """Curves with a little weight decay leave that without any at t ~ 1/λ."""
+    """Curves with a little weight decay leave that without any at t ~ 1/λ: first up, then down."""
     task = df.Task(delta=0.5, sigma=0.1, prior=df.Bernoulli(0.1))
     figure, panels = plt.subplots(1, 2, figsize=(9.2, 3.6), layout="constrained")
     plain = df.solve(task, df.DiagonalNetwork(0.5), 1000.0)
@@ -204,10 +365,14 @@ def small_decay():
         times = t[t <= curve.t[-1]]
         error = curve.at(times).test_error
         panels[0].plot(times, error, color=colour, label=f"λ = {lam:g}")
-        panels[1].plot(lam * times, np.abs(error - plain.at(times).test_error) / 0.11, color=colour)
+        panels[1].plot(lam * times, (error - plain.at(times).test_error) / 0.11, color=colour)
     panels[0].set(xscale="log", xlabel="training time t", ylabel="test error C_w + σ²")
-    panels[1].set(xscale="log", yscale="log", xlabel="λt", ylabel="distance from λ = 0, in units of E(0)")
-    panels[1].set_ylim(1e-4, 1)
+    panels[1].set(xscale="log", xlabel="λt", ylabel="change of the test error by λ, over E(0)")
+    panels[1].set_yscale("symlog", linthresh=1e-2, linscale=0.6)
+    panels[1].set_yticks([-0.1, -0.01, 0.0, 0.01], ["-0.1", "-0.01", "0", "0.01"])
+    panels[1].set_ylim(-0.5, 0.06)
+    panels[1].axhline(0.0, color="0.6", linewidth=0.8)
+    panels[1].set_title("linear between -0.01 and 0.01", fontsize=9)
     panels[0].legend(frameon=False, fontsize=9)
     panels[0].set_title("δ = 0.5, σ = 0.1, Bernoulli(0.1), α = 0.5", fontsize=9)
     for ax in panels:
@@ -266,11 +431,19 @@ def from_the_paper(name):
 PAPER = {f"paper_{one.name.replace('-', '_')}.png": one for one in FIGURES}
 PICTURES = {
     "picture.png": overview,
+    "tutorial_curve.png": tutorial_curve,
+    "tutorial_compare.png": tutorial_compare,
+    "tutorial_limit.png": tutorial_limit,
+    "tutorial_tradeoff.png": tutorial_tradeoff,
+    "early_stopping.png": stopping,
+    "logistic.png": momentum,
+    "own_csv.png": own_table,
     "curves.png": learning,
     "steps.png": stepping,
     "flows.png": own_model,
     "finite.png": training,
     "spectrum.png": spectra,
+    "spectra.png": variances,
     "phases.png": stages,
     "regimes.png": plane,
     "own_data.png": own_data,

@@ -14,16 +14,27 @@ from pathlib import Path
 import dynafield
 
 PICTURE = Path(__file__).parent / "explorer.png"
-PINNED = "pin=alpha%3D10%26lam%3D0.2%26d%3D200%26seeds%3D10"
+PINNED = "pin=alpha%3D10%26lam%3D0.2%26d%3D200%26runs%3D10"
 VIEW = f"?alpha=1&lam=0.2&axis=lam&{PINNED}"
 """α = 1 beside a pinned curve of grokking with finite networks."""
+DRAWN = """() => {
+  const models = Bokeh.documents.flatMap((one) => [...one._all_models.values()])
+  const sources = models.filter((m) => m.type == 'ColumnDataSource')
+  const filled = (...names) => sources.some((m) => names.every((name) => (m.data[name] || []).length > 0))
+  return filled('marker') && filled('image') && filled('e', 'label')
+}"""
+"""Whether the pinned curve, its networks and the heat map are there."""
+LOOKS = (
+    "controls", "layout", "style", "words", "plot_parts", "curve_plot", "limit_plot", "weight_plot",
+    "kernel_plot",
+)  # fmt: skip
+"""Modules that make up the looks of the page."""
 
 
 def fingerprint():
     """Of what the page looks like."""
     room = Path(dynafield.__file__).parent / "explorer"
-    looks = b"".join((room / f"{name}.py").read_bytes() for name in ("controls", "layout", "plots", "words"))
-    return hashlib.sha256(looks).hexdigest()
+    return hashlib.sha256(b"".join((room / f"{name}.py").read_bytes() for name in LOOKS)).hexdigest()
 
 
 def photograph(place):
@@ -35,7 +46,8 @@ def photograph(place):
         page = browser.new_page(viewport={"width": 1400, "height": 1000})
         page.goto(place + VIEW)
         page.wait_for_selector(".status .done", timeout=300_000)
-        page.wait_for_timeout(60_000)  # pins and networks do not say when they are done
+        page.wait_for_function(DRAWN, timeout=300_000)
+        page.wait_for_timeout(3_000)  # the browser draws what has come
         content = page.screenshot(full_page=True)
         browser.close()
     return content

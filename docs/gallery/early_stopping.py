@@ -1,8 +1,7 @@
 """Early stopping
 
-With noisy labels the test error is least at some time, and to train on is to fit the noise. The smaller the
-initial scale, the later and the lower the minimum. Bars: times that the accuracy of the curve cannot tell
-from the best.
+With noisy labels the test error has a minimum; after it the network fits the noise. The smaller the initial
+scale, the later and the lower the minimum. Bars: times that the error bars cannot tell from the best.
 """
 
 import matplotlib.pyplot as plt
@@ -20,7 +19,7 @@ for alpha, colour in zip([2.0, 0.6, 0.2], COLOURS, strict=False):
     error, width = curves.at(t).test_error, 2 * curves.at(t).test_error_se
     ax.plot(t, error, color=colour, label=f"α = {alpha:g}")
     ax.fill_between(t, error - width, error + width, color=colour, alpha=0.2, linewidth=0)
-    found = df.phases(curves)
+    found = curves.phases()
     stop, least = found["best_stop"], found["best_test_error"]
     sides = [[stop.value - stop.low], [stop.high - stop.value]]
     ax.errorbar(stop.value, least.value, xerr=sides, fmt="o", color=colour, capsize=3)

@@ -25,7 +25,7 @@ ax = plt.subplots(figsize=(6, 3.8), layout="constrained")[1]
 for (name, (trainer, steps)), colour in zip(trainers.items(), COLOURS, strict=False):
     end = steps * trainer.step
     at = trainer.rounded(np.linspace(0.05, 1.0, 14) * end)
-    both = df.compare(task, net, end, d=400, seeds=8, tol=2e-2, t_eval=at, trainer=trainer)
+    both = df.compare(task, net, end, d=400, runs=8, tol=2e-2, t_eval=at, trainer=trainer)
     ax.plot(both.curves.train_error, both.curves.test_error, color=colour, label=name)
     train, test = both.runs.mean("train_error"), both.runs.mean("test_error")
     bars = 2 * both.runs.standard_error("test_error")

@@ -23,7 +23,7 @@ trainers = {
     "of 1/5": df.SGD(0.5, 0.2),
 }
 for (name, trainer), colour in zip(trainers.items(), COLOURS, strict=False):
-    both = df.compare(task, net, 12.0, d=400, seeds=8, tol=5e-3, t_eval=np.arange(13.0), trainer=trainer)
+    both = df.compare(task, net, 12.0, d=400, runs=8, tol=5e-3, t_eval=np.arange(13.0), trainer=trainer)
     ax.plot(both.curves.t, both.curves.train_error, color=colour, label=name)
     mean, bars = both.runs.mean("train_error"), 2 * both.runs.standard_error("train_error")
     ax.errorbar(both.runs.t, mean, yerr=bars, fmt="o", color=colour, markerfacecolor="white")

@@ -1,7 +1,8 @@
-"""The law of the weights
+"""The distribution of the weights
 
-The law of one weight at three times, from the paths of the solver, and its density where training ends. Nine
-weights of ten have target 0 and stay near it; those with target 1 move out and make the shoulder.
+The distribution of one weight at three times, from the paths of the solver, and its density at the end of
+training. Nine weights of ten have target 0 and stay near it; those with target 1 move out and make the
+shoulder.
 """
 
 import matplotlib.pyplot as plt
