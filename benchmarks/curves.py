@@ -127,7 +127,7 @@ def section():
             "",
             "Std case (δ = .5, σ² = .01, Bernoulli(.1), α = .5) to t = 20, largest error of both curves at five times in",
             "units of E_test(0), against reference values of four digits. The recipe (`benchmarks/recipe.py`: uniform Euler",
-            "steps, plain Monte Carlo, global iteration) is written in its favour: no damping, exact shares of the targets,",
+            "steps, plain Monte Carlo, global iteration) is written in its favour: no damping, exact fractions of the targets,",
             "single precision tangents in blocks. Times of `solve` are warm.",
             "",
             "| method | seconds | error |",

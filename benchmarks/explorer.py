@@ -26,10 +26,9 @@ WATCH = """() => {
   }
   const inside = (node) => node.nodeType == 3 ? node.data : node.tagName == 'STYLE' ? '' :
     [...(node.shadowRoot ? node.shadowRoot.childNodes : []), ...node.childNodes].map(inside).join(' ')
-  const rows = find(document, '.rows'), status = find(document, '.status')
-  window.said = (where) => inside(where == '.rows' ? rows : status)
-  window.title = () => [...Bokeh.documents[0]._all_models.values()].map((m) => String(m.text || '')).join(' ')
-  const dial = [...Bokeh.documents[0]._all_models.values()].find((m) => String(m.title).startsWith('α, initial'))
+  const parts = Object.fromEntries(['.rows', '.status', '.limit-note'].map((where) => [where, find(document, where)]))
+  window.said = (where) => inside(parts[where])
+  const dial = [...Bokeh.documents[0]._all_models.values()].find((m) => [...(m.css_classes || [])].includes('slider-alpha'))
   window.follow = (alpha) => new Promise((done) => {
     const read = () => {
       const text = window.said('.rows')
@@ -82,7 +81,7 @@ def ready(page):
     page.wait_for_selector(".preset select", timeout=300_000)
     page.evaluate(WATCH)
     done = "/solved/.test(window.said('.status')) && /rate/.test(window.said('.rows'))"
-    done += " && !/compiling/.test(window.title())"
+    done += " && !/computing/.test(window.said('.limit-note'))"
     page.wait_for_function(
         done, timeout=300_000, polling=200
     )  # not by frames, which a hidden tab has none of

@@ -42,8 +42,8 @@ def sweep():
     """12 values of α, 10 seeds, to t = 1000: the paper's Euler steps one run after another, and `simulate`."""
     alphas, t, seeds = np.geomspace(0.01, 1.0, 12), np.array([1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0]), 10
     net = df.DiagonalNetwork(alphas)
-    kept = dict(d=500, seeds=seeds, t_eval=t, weights=True)
-    exact = df.simulate(TASK, net, 1000.0, trainer=df.GradientFlow(1e-9), **kept)
+    kept = dict(d=500, runs=seeds, t_eval=t, weights=True)
+    exact = df.simulate(TASK, net, 1000.0, tol=1e-9, **kept)
     spent, errors = 0.0, []
     for run in range(seeds):
         data = data_of(500, run)
@@ -55,9 +55,9 @@ def sweep():
     rows = [("Euler, step .1, one run after another", spent, np.array(errors))]
     df.simulate(TASK, net, 1.0, **(kept | dict(t_eval=[1.0], workers=2)))  # start the processes
     for tol, workers in ((1e-2, 1), (1e-6, 1), (1e-2, 2), (1e-6, 2)):
-        options = kept | dict(trainer=df.GradientFlow(tol), workers=workers)
+        options = kept | dict(tol=tol, workers=workers)
         seconds, runs = clock(lambda options=options: df.simulate(TASK, net, 1000.0, **options))
-        name = f"`simulate`, `GradientFlow({tol:g})`" + (", 2 processes" if workers == 2 else "")
+        name = f"`simulate`, `tol={tol:g}`" + (", 2 processes" if workers == 2 else "")
         rows.append((name, seconds, relative(runs.weights, exact.weights)))
     lines = [
         f"| {name} | {seconds:.1f} s | {np.max(error):.0e} | {np.max(error[..., -1]):.0e} | {spent / seconds:.0f} |"
@@ -74,8 +74,8 @@ def grokking():
         largest = np.linalg.eigvalsh(data.X @ data.X.T)[-1] / 0.5
         step = 1.0 / np.ceil(100.0 * largest / 2 * 1.01)  # just below 2 / (α² · largest), and it divides 0.01
         step = 0.01 / np.ceil(0.01 / step)
-        kept = dict(d=d, seeds=1, t_eval=t, weights=True)
-        exact = df.simulate(TASK, GROKS, 100.0, trainer=df.GradientFlow(1e-9), **kept).weights[0]
+        kept = dict(d=d, runs=1, t_eval=t, weights=True)
+        exact = df.simulate(TASK, GROKS, 100.0, tol=1e-9, **kept).weights[0]
         call = lambda x=data, s=step, t=t: euler.train(x.X, x.y, 10.0, 0.1, s, t)  # noqa: E731
         timed = [clock(call)]  # with the threads that are set, and with one: the faster counts
         with threadpool_limits(1):
@@ -85,14 +85,14 @@ def grokking():
             f"| {d} | Euler, step {step:.4f} ({100 / step:.0f} steps) | {seconds:.2f} s | {np.max(relative(w, exact)):.0e} | |"
         )
         for tol in (1e-2, 1e-6):
-            options = kept | dict(trainer=df.GradientFlow(tol))
+            options = kept | dict(tol=tol)
             timed = [
                 clock(lambda options=options: df.simulate(TASK, GROKS, 100.0, **options)) for _ in range(3)
             ]
             best, runs = min(timed, key=lambda pair: pair[0])
             error = np.max(relative(runs.weights[0], exact))
             lines.append(
-                f"| {d} | `simulate`, `GradientFlow({tol:g})` | {best:.2f} s | {error:.0e} | {seconds / best:.0f} |"
+                f"| {d} | `simulate`, `tol={tol:g}` | {best:.2f} s | {error:.0e} | {seconds / best:.0f} |"
             )
     return "\n".join(lines)
 
@@ -135,7 +135,7 @@ def growth():
         with fitting_threads(data.X.size):
             (data.X @ w) @ data.X
             one = min(clock(lambda x=data.X, w=w: (x @ w) @ x)[0] for _ in range(20))
-        call = lambda d=d: df.simulate(TASK, df.DiagonalNetwork(0.5), 100.0, d=d, seeds=1, t_eval=[100.0])  # noqa: E731
+        call = lambda d=d: df.simulate(TASK, df.DiagonalNetwork(0.5), 100.0, d=d, runs=1, t_eval=[100.0])  # noqa: E731
         took = min(clock(call)[0] for _ in range(2))
         tracemalloc.start()
         call()
@@ -156,7 +156,7 @@ def section():
 
 δ = .5, σ = .1, Bernoulli(.1), d = 500: 12 values of α from .01 to 1, 10 seeds, to t = 1000. The baseline
 (`benchmarks/euler.py`) is the paper's way: NumPy, explicit Euler on (u, v) with step .1, one run after another, with two
-matrix-vector products and nothing superfluous per step. Errors are those of w against `GradientFlow(1e-9)`, relative, the
+matrix-vector products and nothing superfluous per step. Errors are those of w against `tol=1e-9`, relative, the
 largest over all runs and seven times, and at t = 1000. Both sides use one thread for their products, which is faster here.
 
 | | time | largest error | error at t = 1000 | ratio |

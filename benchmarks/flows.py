@@ -153,7 +153,7 @@ def entries(k):
 def growth():
     """Rows for steps, channels and entries of a row."""
     rows = []
-    fixed = dict(tol=1e-2, paths=512)
+    fixed = dict(tol=1e-2, points=512)
     for what, flow, steps in (
         ("25 steps, k = 1, c = 1", copies(1), 25),
         ("50 steps", copies(1), 50),
@@ -195,7 +195,7 @@ def section():
             "Logistic regression (δ = 2, σ = .5, Gaussian teacher, λ = .1), 50 steps of gradient descent of size .5; largest error of both",
             "losses in units of log 2, against `solve` at tol = 1e-3 with another seed. The recipe is the published one, written in its",
             "favour (`benchmarks/flows.py`): its coordinates are in closed form, only data are paths, and no damping is needed. Its cost at",
-            "other errors follows from its last row by its own law, error ∝ paths^(-1/2). `solve` is more accurate than asked, and its",
+            "other errors follows from its last row by its own scaling, error ∝ paths^(-1/2). `solve` is more accurate than asked, and its",
             "second or two are spent on calls; the ratio at equal error is the one *reached*.",
             "",
             "| method | seconds | error |",

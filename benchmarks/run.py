@@ -37,9 +37,10 @@ def main(names):
         return
     head = f"""# Benchmarks
 
-Made by `make bench`. Ratios are measured side by side in one run; the seconds are of one small machine
-({os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}, jax {jax.__version__}, CPU) and only
-mean something beside each other.
+How long things take, and how much faster or slower they are than named other ways to compute the same. The tables are made by
+`make bench`. Ratios are measured side by side in one run. The seconds are those of one small machine
+({os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}, jax {jax.__version__}, CPU) and
+are meant for comparison with each other.
 """
     PAGE.write_text("\n".join([head, *(made(name) for name in SECTIONS)]))
     print(PAGE.read_text())

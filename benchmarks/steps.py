@@ -66,7 +66,7 @@ def section():
             "Gradient descent on (u, v), std case, 60 steps of .5 and 500 of .1; largest error of both curves in units of E_test(0)",
             "against `solve` with other seeds (60 steps: tol = 2e-4; 500: 1e-3). The recipe is that of *Learning curves* with",
             "the same choices in its favour, except for damping .3: without it, half of its runs blow up on the way. Its times at",
-            "1 % and .1 % are extrapolated by its own law, error ∝ paths^(-1/2); `solve` is more accurate than asked.",
+            "1 % and .1 % are extrapolated by its own scaling, error ∝ paths^(-1/2); `solve` is more accurate than asked.",
             "",
             "| steps | method | seconds | error |",
             "|---|---|---|---|",

@@ -58,7 +58,7 @@ def simulation():
     content = {
         "task": TASK | {"delta": np.linspace(0.3, 1.4, 24).tolist()},
         "network": {"alpha": 0.5},
-        "simulate": {"t_max": 50.0, "d": 400, "seeds": 6, "t_eval": [50.0]},
+        "simulate": {"t_max": 50.0, "d": 400, "runs": 6, "t_eval": [50.0]},
     }
     study = df.Study.make(content)
     return [seconds(study, workers) for workers in (0, 1, 2)]
