@@ -1,0 +1,1 @@
+"""What is needed to publish: checks of the wheel, versions to test with, the recipe for conda-forge."""
