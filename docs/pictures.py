@@ -323,8 +323,8 @@ def stages():
     """Stages for large and small α, the collapse of grokking, and incremental learning as a staircase."""
     task = df.Task(delta=0.5, sigma=0.1, prior=df.Bernoulli(0.1))
     figure, panels = plt.subplots(2, 2, figsize=(11.5, 8), layout="constrained")
-    df.plot_phases(df.solve(task, df.DiagonalNetwork(30.0, 0.2), 100.0), ax=panels[0, 0])
-    df.plot_phases(df.solve(task, df.DiagonalNetwork(1e-3), 300.0), ax=panels[0, 1])
+    df.solve(task, df.DiagonalNetwork(30.0, 0.2), 100.0).phases().plot(panels[0, 0])
+    df.solve(task, df.DiagonalNetwork(1e-3), 300.0).phases().plot(panels[0, 1])
     found = df.grokking(task, 0.2)
     print(found)
     found.plot(panels[1, 0])

@@ -137,7 +137,7 @@ def test_jax_differentiates_through_solve():
     for wrong, words in (
         (lambda: jax.jit(curve)(0.5, 0.5), "jax.jit or jax.vmap"),
         (lambda: jax.vmap(lambda a: curve(a, 0.5))(jnp.array([0.5, 0.6])), "give an array"),
-        (lambda: jax.hessian(lambda a: curve(a, 0.5)[-1])(0.5), "first order"),
+        (lambda: jax.hessian(lambda a: curve(a, 0.5)[-1])(0.5), "first derivatives only"),
         (lambda: plain.derivative("beta"), "one of delta, sigma, alpha, lam"),
     ):
         with pytest.raises(df.InputError, match=words):
@@ -153,7 +153,7 @@ def test_every_step_of_a_schedule_has_a_derivative():
 
     slopes = jax.grad(end)(sizes)
     derivative = df.solve(
-        TASK, NET, sizes.sum(), tol=1e-2, trainer=df.GradientDescent(sizes), paths=512
+        TASK, NET, sizes.sum(), tol=1e-2, trainer=df.GradientDescent(sizes), points=512
     ).derivative("step")
     assert derivative.test_error.shape == (6, 7)
     np.testing.assert_allclose(slopes, derivative.test_error[:, -1], rtol=1e-10)

@@ -314,7 +314,7 @@ def test_numbers_of_a_flow_may_be_arrays(tmp_path):
     again = df.load(several.save(tmp_path / "several.nc"))
     np.testing.assert_array_equal(again.train_loss, several.train_loss)
     assert again.net.numbers()["lam"].shape == (3,)
-    last, error = several.data_observable(df.logistic_flow(0.2).loss, 3.0, 1, 1)
+    last, error = several[1, 1].data_observable(df.logistic_flow(0.2).loss, 3.0)
     assert abs(last - several.train_loss[1, 1, -1]) < 4 * error
 
 
@@ -349,7 +349,7 @@ def test_stages_of_a_flow_are_measured(logistic_flow):
     assert half == pytest.approx(0.5 * (first + last), rel=1e-3)
     assert found["best_test_loss"].value == pytest.approx(np.min(logistic_flow.test_loss), abs=2e-3)
     assert found["best_stop_loss"].low < 9.08 < found["best_stop_loss"].high  # tol = 1e-3
-    assert logistic_flow.phases().plot().get_title().startswith("between the limits: logistic regression")
+    assert logistic_flow.phases().plot().get_title().startswith("between the limits: Gaussian(std=1.0)")
     assert df.phases(SPARSE, df.logistic_flow())[0].label == "eq:flow_general"
     assert df.phases(SPARSE, df.diagonal_flow(df.DiagonalNetwork(10.0, 0.2)))[0].name == "lazy"
 

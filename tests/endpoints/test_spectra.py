@@ -18,7 +18,7 @@ def test_message_passing_follows_state_evolution_to_the_fixed_point(name):
     taus = []
     for run in range(8):
         data = df.training_data(TASK, d=1000, run=run)
-        taus.append(df.amp(data.X, data.y, net, 8, throw=False, variances=data.variance).tau[:8])
+        taus.append(df.amp(data.X, data.y, net, iterations=8, throw=False, variances=data.variance).tau[:8])
     mean, error = np.mean(taus, axis=0), np.std(taus, axis=0, ddof=1) / np.sqrt(8)
     assert np.all(np.abs(mean - evolution.tau[:8]) < 4 * error + 0.01 * mean)
 

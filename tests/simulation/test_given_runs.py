@@ -61,7 +61,7 @@ def test_runs_beyond_the_end():
     given = df.Runs.of(TASK, NET, [0.0, 3.0], [0.1, 0.1], [0.1, 0.1])
     with pytest.raises(df.InputError, match="runs must stop at t_max = 2 or before, got 3"):
         df.compare(TASK, NET, 2.0, runs=given)
-    with pytest.raises(df.InputError, match="runs must be Runs"):
+    with pytest.raises(df.InputError, match="runs must be a number of networks, or runs of"):
         df.compare(TASK, NET, 2.0, runs=[0.1])
 
 

@@ -231,7 +231,7 @@ def test_one_of_several_problems(sparse):
     assert both[0].phases().regime == "small α"
     assert both[1].phases().regime == "between the limits"
     assert both[0].activation().quantile(0.1)[0] < 20
-    with pytest.raises(df.InputError, match="index must be 1 integers"):
+    with pytest.raises(df.InputError, match=r"choose one, as in curves\[0\].phases"):
         df.phases(both)
 
 

@@ -109,6 +109,6 @@ def test_files_pictures_and_refusals(tmp_path, sparse):
     with pytest.raises(df.InputError, match="alpha must be < 1"):
         df.search_phase(sparse, df.DiagonalNetwork(2.0)).law().active(np.array([1.0]))
     with pytest.raises(df.InputError, match="times > 0"):
-        found.law(0).active(np.array([0.0]))
+        found[0].law().active(np.array([0.0]))
     with pytest.raises(df.InputError, match="share must be"):
-        found.law(0).level(1.5)
+        found[0].law().level(1.5)

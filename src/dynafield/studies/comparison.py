@@ -12,7 +12,7 @@ from dynafield.dmft.curves import Curves
 from dynafield.dmft.flow_curves import FlowCurves
 from dynafield.dmft.solve import solve
 from dynafield.errors import FileError, InputError
-from dynafield.problem.checks import one_real
+from dynafield.problem.checks import is_whole, one_real, shown
 from dynafield.problem.model import Model
 from dynafield.problem.task import Task
 from dynafield.problem.trainers import GradientFlow
@@ -225,6 +225,8 @@ def compare(
     """
     one_real("t_max", t_max, lambda x: x > 0, "one finite number > 0")
     one_real("tol", tol, lambda x: (x >= 1e-6) & (x <= 0.1), "one number from 1e-6 to 0.1")
+    if not (isinstance(runs, RunsRecord) or is_whole(runs)):
+        raise InputError(f"runs must be a number of networks, or runs of `simulate`, got {shown(runs)}")
     if not isinstance(runs, RunsRecord):
         runs = simulate(
             task, net, t_max, d=d, runs=runs, t_eval=t_eval, trainer=trainer, seed=seed, workers=workers,
