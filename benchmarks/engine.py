@@ -25,7 +25,7 @@ CASES = {  # what is solved, and seconds of the first engine (tangents) on a mac
     "5,000 steps of .02, tol 1e-3": (TASK, df.DiagonalNetwork(0.5), 100.0, dict(trainer=df.GradientDescent(0.02)), "refused"),
     "100,000 steps of .001, tol 1e-3": (TASK, df.DiagonalNetwork(0.5), 100.0, dict(trainer=df.GradientDescent(0.001)), "refused"),
     "10,000 steps of .01, momentum .9, tol 1e-2": (TASK, df.DiagonalNetwork(0.5), 100.0, dict(tol=1e-2, trainer=df.HeavyBall(0.01, 0.9)), "refused"),
-    "logistic, 50 steps of .5, tol 1e-2": (LABELS, df.logistic_flow(0.1), 25.0, dict(tol=1e-2, trainer=df.GradientDescent(0.5)), "–"),
+    "logistic, 50 steps of .5, tol 1e-2": (LABELS, df.models.logistic_flow(0.1), 25.0, dict(tol=1e-2, trainer=df.GradientDescent(0.5)), "–"),
 }  # fmt: skip
 
 

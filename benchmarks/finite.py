@@ -115,9 +115,10 @@ def interpolation():
     for alpha in (1.0, 0.1, 0.01):
         took, w = clock(lambda a=alpha: cone(data.X, data.y, a))
         ours = min(
-            clock(lambda a=alpha: df.minimizer(data.X, data.y, df.DiagonalNetwork(a)))[0] for _ in range(5)
+            clock(lambda a=alpha: df.endpoints.minimizer(data.X, data.y, df.DiagonalNetwork(a)))[0]
+            for _ in range(5)
         )
-        found = df.minimizer(data.X, data.y, df.DiagonalNetwork(alpha))
+        found = df.endpoints.minimizer(data.X, data.y, df.DiagonalNetwork(alpha))
         theirs = np.linalg.norm(data.X @ w - data.y) / size
         gap = np.linalg.norm(w - found.w) / np.linalg.norm(found.w)
         lines.append(

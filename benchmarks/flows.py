@@ -100,7 +100,7 @@ def distance(train, test, exact):
 def against_the_recipe(steps=50):
     """Rows for logistic regression."""
     trainer, t_max = df.GradientDescent(STEP), steps * STEP
-    flow, rows = df.logistic_flow(LAM), []
+    flow, rows = df.models.logistic_flow(LAM), []
     exact = df.solve(TASK, flow, t_max, tol=1e-3, trainer=trainer, seed=7)
     cost = np.inf
     for paths, seeds, damping in ((2000, 6, 0.5), (20000, 2, 0.5), (2000, 6, 0.0), (20000, 2, 0.0)):
@@ -172,8 +172,8 @@ def generality():
     """Rows for the std case by the specialized and by the general solver."""
     net = df.DiagonalNetwork(0.5)
     rows = []
-    models = {"specialized": net, "general, data closed": df.diagonal_flow(net)}
-    models["general, data sampled"] = df.diagonal_flow(net, linear=False)
+    models = {"specialized": net, "general, data closed": df.models.diagonal_flow(net)}
+    models["general, data sampled"] = df.models.diagonal_flow(net, linear=False)
     for trainer, t_max, what in (
         (df.GradientFlow(), 100.0, "flow to t = 100"),
         (df.GradientDescent(0.5), 30.0, "60 steps"),

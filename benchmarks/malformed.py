@@ -146,7 +146,7 @@ def flow(**given: Any) -> df.Flow:
     return df.Flow(**(own | given))
 
 
-def study(section: str, key: str, value: Any) -> df.Study:
+def study(section: str, key: str, value: Any) -> df.studies.Study:
     """A study with one value replaced."""
     tables: dict[str, Any] = {
         "task": {"delta": 0.5, "sigma": 0.1, "prior": "bernoulli:0.1"},
@@ -158,7 +158,7 @@ def study(section: str, key: str, value: Any) -> df.Study:
         tables.setdefault(section, {})[key] = value
     else:
         tables[key] = value
-    return df.Study.make(tables)
+    return df.studies.Study.make(tables)
 
 
 @functools.cache
@@ -171,7 +171,15 @@ def temporary() -> str:
 
 def one(name: str, good: dict[str, Any] | None = None, /, **kinds: str) -> Call:
     """A call of a public function by its name."""
-    return Call(name, lambda: getattr(df, name), lambda: dict(good or {}), kinds)
+    return Call(name, lambda: public(name), lambda: dict(good or {}), kinds)
+
+
+def public(name: str) -> Any:
+    """What has this name in the library or in one of its submodules, or None."""
+    for home in (df, *(getattr(df, one) for one in df.SUBMODULES)):
+        if name in home.__all__:
+            return getattr(home, name)
+    return None
 
 
 def method(name: str, of: Callable[[], Any], good: dict[str, Any], /, **kinds: str) -> Call:
@@ -194,9 +202,9 @@ def problems() -> list[Call]:
             weights="vector", means="vector", stds="vector"),
         one("PowerLaw", {"exponent": 1.2}, exponent="one positive", cutoff="one positive",
             source="one positive?", mean="one positive"),
-        Call("Spectrum.groups", lambda: df.Spectrum.groups, lambda: {"parts": [(1.0, 1.0)]},
+        Call("Spectrum.groups", lambda: df.data.Spectrum.groups, lambda: {"parts": [(1.0, 1.0)]},
              {"parts": "vector=groups"}),
-        Call("Spectrum.empirical", lambda: df.Spectrum.empirical, lambda: {"variances": [1.0, 2.0]},
+        Call("Spectrum.empirical", lambda: df.data.Spectrum.empirical, lambda: {"variances": [1.0, 2.0]},
              {"variances": "vector", "w_star": "vector?"}),
         one("spectrum_of", {"data": np.diag([1.0, 2.0])}, data="matrix", w_star="vector?", covariance="flag?"),
         one("DiagonalNetwork", {"alpha": 0.5}, alpha="positive~", lam="not negative~", depth="count"),
@@ -254,23 +262,23 @@ def theory() -> list[Call]:
         method("LimitLaw.cdf", lambda: limit().law(), {"w": [0.1]}, w="vector~"),
         method("LimitLaw.respond", lambda: limit().law(), {"y": [0.1]}, y="vector~", variance="positive~"),
         method("ConvergenceRate.largest", lambda: df.convergence_rate(TASK, NET), {"d": 100}, d="count"),
-        method("FieldLaw.sample", lambda: df.search_phase(TASK, NET).law(), {"n": 3}, n="count", seed="seed"),
-        method("FieldLaw.above", lambda: df.search_phase(TASK, NET).law(), {"level": 1.0},
+        method("FieldLaw.sample", lambda: df.theory.search_phase(TASK, NET).law(), {"n": 3}, n="count", seed="seed"),
+        method("FieldLaw.above", lambda: df.theory.search_phase(TASK, NET).law(), {"level": 1.0},
                level="not negative~", true="flag?"),
-        method("FieldLaw.active", lambda: df.search_phase(TASK, NET).law(), {"t": [1.0]}, t="times~"),
-        method("FieldLaw.level", lambda: df.search_phase(TASK, NET).law(), {"share": 0.5},
+        method("FieldLaw.active", lambda: df.theory.search_phase(TASK, NET).law(), {"t": [1.0]}, t="times~"),
+        method("FieldLaw.level", lambda: df.theory.search_phase(TASK, NET).law(), {"share": 0.5},
                share="probability"),
-        method("FieldLaw.cdf", lambda: df.search_phase(TASK, NET).law(), {"W": [0.1], "t": 1.0},
+        method("FieldLaw.cdf", lambda: df.theory.search_phase(TASK, NET).law(), {"W": [0.1], "t": 1.0},
                W="vector~", t="one positive"),
-        method("FieldLaw.activation_time", lambda: df.search_phase(TASK, NET).law(), {"field": [1.0]},
+        method("FieldLaw.activation_time", lambda: df.theory.search_phase(TASK, NET).law(), {"field": [1.0]},
                field="vector~"),
         method("Phases.at", lambda: df.phases(TASK, NET), {"t": 1.0}, t="one not negative"),
         method("Prior.sample", lambda: df.Bernoulli(0.1), {"n": 3, "seed": 0}, n="count", seed="seed"),
         method("Prior.average", lambda: df.Bernoulli(0.1), {"function": np.square}, function="function"),
         method("Task.at", lambda: TASK, {"delta": 0.5, "sigma": 0.1}, delta="positive~",
                sigma="not negative~"),
-        method("Exponent.at", lambda: df.Exponent(1.0, 0.1, 1.0, 1.0, 2.0), {"x": [1.0]}, x="vector~"),
-        method("InfiniteDataCurves.save", lambda: df.infinite_data_curves(df.Bernoulli(0.1), NET, [1.0]),
+        method("Exponent.at", lambda: df.results.Exponent(1.0, 0.1, 1.0, 1.0, 2.0), {"x": [1.0]}, x="vector~"),
+        method("InfiniteDataCurves.save", lambda: df.theory.infinite_data_curves(df.Bernoulli(0.1), NET, [1.0]),
                {"path": f"{temporary()}/x.nc"}, path="path"),
     ]  # fmt: skip
 
@@ -313,7 +321,7 @@ def training() -> list[Call]:
         method("Activation.share", lambda: curves().activation(), {}, true="flag?"),
         method("Runs.mean", runs, {"name": "test_error"}, name="choice"),
         method("Runs.curve", runs, {"name": "test_error"}, name="choice"),
-        Call("Runs.of", lambda: df.Runs.of,
+        Call("Runs.of", lambda: df.results.Runs.of,
              lambda: {"task": TASK, "net": NET, "t": [0.0, 1.0], "train_error": [1.0, 0.5],
                       "test_error": [1.0, 0.5]},
              {"task": "thing", "net": "thing", "t": "times", "train_error": "curve",
@@ -355,8 +363,8 @@ def studies() -> list[Call]:
         one("grokking", {"task": TASK, "lam": 0.5, "alphas": [2.0], "tol": 0.1, "progress": False},
             task="thing", lam="one positive", alphas="vector~=alpha", tol="one positive", seed="seed",
             progress="progress"),
-        one("scaling_law", {"task": df.Task(1.0, 0.1, df.Gaussian(), df.PowerLaw(1.5)),
-                            "nets": {"lazy": df.ridge_flow()}, "sizes": [0.5, 1.0, 2.0, 4.0], "progress": False},
+        one("scaling_law", {"task": df.Task(1.0, 0.1, df.Gaussian(), df.data.PowerLaw(1.5)),
+                            "nets": {"lazy": df.models.ridge_flow()}, "sizes": [0.5, 1.0, 2.0, 4.0], "progress": False},
             task="thing", nets="thing", times="times?", sizes="vector?", tol="one positive", seed="seed",
             progress="progress"),
         one("optimize", best, task="thing", net="thing", over="choice", objective="choice",
@@ -366,7 +374,7 @@ def studies() -> list[Call]:
         Call("optimize(objective='reach')", lambda: df.optimize,
              lambda: best | {"objective": "reach", "t_max": 1.0}, {"error": "one positive"}),
         one("load", {"path": "x.nc"}, path="file to read"),
-        Call("Study.read", lambda: df.Study.read, lambda: {"path": "x.toml"}, {"path": "file to read=study"}),
+        Call("Study.read", lambda: df.studies.Study.read, lambda: {"path": "x.toml"}, {"path": "file to read=study"}),
         one("sweep", {"study": study("", "name", "small"), "out": out, "progress": False},
             study="file to read", out="folder?", workers="count?", progress="progress"),
         one("reproduce", {"figures": "timescales", "out": out, "redraw": True, "progress": False},

@@ -85,25 +85,25 @@ def commands() -> list[Case]:
     return made
 
 
-class BrokenPrior(df.Prior):
+class BrokenPrior(df.data.Prior):
     """A prior whose mixture fails."""
 
-    def mixture(self) -> df.Components:
+    def mixture(self) -> df.data.Components:
         """Not made."""
         raise KeyError("broken on purpose")
 
 
-class LatePrior(df.Prior):
+class LatePrior(df.data.Prior):
     """A prior whose mixture fails when it is asked for again."""
 
     asked: list[int]
 
-    def mixture(self) -> df.Components:
+    def mixture(self) -> df.data.Components:
         """Made once."""
         self.asked.append(1)
         if len(self.asked) > 1:
             raise ZeroDivisionError("broken on purpose")
-        return df.Components(np.ones(1), np.zeros(1), np.ones(1))
+        return df.data.Components(np.ones(1), np.zeros(1), np.ones(1))
 
 
 def broken(*_: Any) -> Any:
@@ -124,10 +124,10 @@ def own_functions() -> list[Case]:
         ("Flow", "w"): lambda: flow(w=lambda theta: broken()),
         ("Flow", "ell"): lambda: flow(ell=lambda f, datum: broken()),
         ("Flow", "p"): lambda: flow(p=lambda g, theta: broken()),
-        ("Flow", "theta0"): lambda: flow(theta0=df.FromNormals(lambda w_star, e: broken())),
+        ("Flow", "theta0"): lambda: flow(theta0=df.data.FromNormals(lambda w_star, e: broken())),
         ("Prior.average", "function"): lambda: df.Gaussian().average(broken),
-        ("Spectrum.groups", "prior"): lambda: df.Spectrum.groups([(1.0, 1.0, BrokenPrior())]),
-        ("infinite_data_curves", "prior"): lambda: df.infinite_data_curves(BrokenPrior(), NET, [1.0]),
+        ("Spectrum.groups", "prior"): lambda: df.data.Spectrum.groups([(1.0, 1.0, BrokenPrior())]),
+        ("infinite_data_curves", "prior"): lambda: df.theory.infinite_data_curves(BrokenPrior(), NET, [1.0]),
         ("optimize", "objective"): lambda: df.optimize(
             TASK, NET, objective=broken, t_max=0.5, tol=0.1, progress=False
         ),

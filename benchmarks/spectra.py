@@ -8,7 +8,7 @@ import numpy as np
 import dynafield as df
 
 STD = dict(delta=0.5, sigma=0.1, prior=df.Bernoulli(0.1))
-POWER = df.PowerLaw(1.5, 100.0)
+POWER = df.data.PowerLaw(1.5, 100.0)
 
 
 def timed(work, times=3):
@@ -31,7 +31,7 @@ def pairs():
     """10,000 measured pairs: seconds of a fixed point and of a curve, in the memory of this process."""
     rng = np.random.default_rng(0)
     targets = rng.standard_normal(10_000) * (rng.random(10_000) < 0.1)
-    spectrum = df.Spectrum.empirical(10_000 * np.arange(1.0, 10_001) ** -0.8, targets)
+    spectrum = df.data.Spectrum.empirical(10_000 * np.arange(1.0, 10_001) ** -0.8, targets)
     task, net = df.Task(0.5, 0.1, spectrum=spectrum), df.DiagonalNetwork(0.5)
     ends = [
         timed(lambda one=one: df.fixed_point(task, one), 1)[0] for one in (net, df.DiagonalNetwork(0.5, 0.1))
@@ -46,11 +46,11 @@ def pairs():
 
 def exponents():
     """Fitted exponents along time of a linear model and of a network."""
-    nets = {"linear": df.ridge_flow(), "network": df.DiagonalNetwork(0.05)}
+    nets = {"linear": df.models.ridge_flow(), "network": df.DiagonalNetwork(0.05)}
     lines = ["| β | linear | expected | network, α = .05 | expected |", "|---|---|---|---|---|"]
     for beta in (0.25, 0.5, 1.0):
-        task = df.Task(4.0, 0.0, df.Gaussian(1.0), spectrum=df.PowerLaw(2.0, 300.0, source=beta))
-        law = df.scaling_law(task, nets, times=np.geomspace(0.1, 10, 13), tol=3e-3)
+        task = df.Task(4.0, 0.0, df.Gaussian(1.0), spectrum=df.data.PowerLaw(2.0, 300.0, source=beta))
+        law = df.studies.scaling_law(task, nets, times=np.geomspace(0.1, 10, 13), tol=3e-3)
         lazy, rich = (law.exponent(name) for name in nets)
         told = [f"{one.value:.2f} ± {one.error:.2f}" for one in (lazy, rich)]
         lines.append(

@@ -48,8 +48,8 @@ def theory(computation, count, batch, settings):
     for size in (batch, 1):
         content = {"task": TASK, "network": {"alpha": alphas}, "batch": size, computation: settings}
         first = content | {"network": {"alpha": alphas[:size]}}
-        seconds(df.Study.make(first))
-        found.append(seconds(df.Study.make(content)) / count)
+        seconds(df.studies.Study.make(first))
+        found.append(seconds(df.studies.Study.make(content)) / count)
     return found
 
 
@@ -60,13 +60,13 @@ def simulation():
         "network": {"alpha": 0.5},
         "simulate": {"t_max": 50.0, "d": 400, "runs": 6, "t_eval": [50.0]},
     }
-    study = df.Study.make(content)
+    study = df.studies.Study.make(content)
     return [seconds(study, workers) for workers in (0, 1, 2)]
 
 
 def store():
     """Seconds per batch to write and to find again, for curves of 16 points."""
-    study = df.Study.make(
+    study = df.studies.Study.make(
         {"task": TASK, "network": {"alpha": "0.1:1:320:log"}, "solve": {"t_max": 10.0, "tol": 0.1}}
     )
     one = study.computations[0]
@@ -83,7 +83,7 @@ def store():
 
 def scheduling(points=16):
     """Seconds of points of one second each on two workers, beyond those that two workers must take."""
-    study = df.Study.make(
+    study = df.studies.Study.make(
         {"task": TASK, "network": {"alpha": np.geomspace(0.1, 1, points).tolist()}, "phases": {}}
     )
     tasks = {batch: (Wait(), [study.points()[batch.points[0]]], 0) for batch in cut(study)}

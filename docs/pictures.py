@@ -99,7 +99,7 @@ def stopping():
     left.set(xscale="log", xlabel="training time t", ylabel="test error")
     left.set_title("theory: δ = 0.5, σ = 0.3, Bernoulli(0.1)", fontsize=9)
     left.legend(frameon=False, fontsize=9)
-    data = df.training_data(task, d=800, seed=1)
+    data = df.data.training_data(task, d=800, seed=1)
     path = df.learning_path(data.X, data.y, df.DiagonalNetwork(alpha=0.2), t_max=30.0)
     true = np.sum((path.weights - data.w_star) ** 2, axis=1) / path.d + task.sigma**2
     band = 2 * path.test_error_se
@@ -125,7 +125,7 @@ def stopping():
 
 def momentum():
     """Logistic regression by gradient descent with and without momentum, theory and models of d = 1000."""
-    task, model = df.Task(delta=2.0, sigma=0.5, prior=df.Gaussian(1.0)), df.logistic_flow(lam=0.02)
+    task, model = df.Task(delta=2.0, sigma=0.5, prior=df.Gaussian(1.0)), df.models.logistic_flow(lam=0.02)
     figure, panels = plt.subplots(1, 2, figsize=(10.4, 3.9), layout="constrained")
     trainers = {"momentum 0.9": df.HeavyBall(0.1, 0.9), "without momentum": df.GradientDescent(0.1)}
     for (words, trainer), colour in zip(trainers.items(), COLOURS, strict=False):
@@ -266,7 +266,7 @@ def variances():
     """Features of equal and of different variances: curves with finite networks, and fitted exponents."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(10.4, 3.9), layout="constrained")
     net, t = df.DiagonalNetwork(alpha=0.3), np.geomspace(0.05, 30, 200)
-    spectra = {"equal variances": None, "power law, a = 1.5": df.PowerLaw(1.5, cutoff=50)}
+    spectra = {"equal variances": None, "power law, a = 1.5": df.data.PowerLaw(1.5, cutoff=50)}
     for (words, spectrum), colour in zip(spectra.items(), COLOURS, strict=False):
         task = df.Task(delta=0.6, sigma=0.3, prior=df.Bernoulli(0.1), spectrum=spectrum)
         curves = df.solve(task, net, t_max=30.0, tol=3e-3)
@@ -278,9 +278,9 @@ def variances():
         )
     left.set(xscale="log", xlabel="training time t", ylabel="test error")
     left.set_title("δ = 0.6, σ = 0.3, Bernoulli(0.1), α = 0.3; marks: d = 600", fontsize=9)
-    source = df.Task(4.0, 0.0, df.Gaussian(1.0), spectrum=df.PowerLaw(2.0, 100, source=1.0))
-    nets = {"linear": df.ridge_flow(), "network, α = 0.1": df.DiagonalNetwork(0.1)}
-    df.scaling_law(source, nets, times=np.geomspace(0.3, 10, 9), tol=1e-2).plot(right)
+    source = df.Task(4.0, 0.0, df.Gaussian(1.0), spectrum=df.data.PowerLaw(2.0, 100, source=1.0))
+    nets = {"linear": df.models.ridge_flow(), "network, α = 0.1": df.DiagonalNetwork(0.1)}
+    df.studies.scaling_law(source, nets, times=np.geomspace(0.3, 10, 9), tol=1e-2).plot(right)
     right.set_title("scaling in time: δ = 4, σ = 0, a = 2, β = 1", fontsize=9)
     left.legend(frameon=False, fontsize=9)
     left.grid(alpha=0.25, linewidth=0.6)
@@ -295,7 +295,7 @@ def own_model():
     exec(re.findall(r"```python\n(.*?)task = ", page, flags=re.S)[0], names)
     task = df.Task(delta=2.0, sigma=0.5, prior=df.Gaussian(1.0))
     figure, axes = plt.subplots(1, 2, figsize=(9.2, 3.8), layout="constrained")
-    for ax, flow in zip(axes, (names["flow"], df.logistic_flow(0.02)), strict=True):
+    for ax, flow in zip(axes, (names["flow"], df.models.logistic_flow(0.02)), strict=True):
         both = df.compare(task, flow, 30.0, d=1000, runs=8, tol=5e-3, trainer=df.GradientDescent(0.5))
         both.plot(ax)
         ax.set_title(f"{flow.name}; marks: d = 1000", fontsize=9)
@@ -307,7 +307,7 @@ def own_model():
 def own_data():
     """The estimated test error of one training run beside the true one, and its weights."""
     task = df.Task(delta=0.6, sigma=0.2, prior=df.Bernoulli(0.1))
-    data = df.training_data(task, d=1000, seed=1)
+    data = df.data.training_data(task, d=1000, seed=1)
     path = df.learning_path(data.X, data.y, df.DiagonalNetwork(alpha=0.05), t_max=100.0)
     true = np.sum((path.weights - data.w_star) ** 2, axis=1) / path.d + 0.2**2
     figure, (left, right) = plt.subplots(1, 2, figsize=(10.4, 3.9), layout="constrained")
@@ -325,7 +325,7 @@ def stages():
     figure, panels = plt.subplots(2, 2, figsize=(11.5, 8), layout="constrained")
     df.solve(task, df.DiagonalNetwork(30.0, 0.2), 100.0).phases().plot(panels[0, 0])
     df.solve(task, df.DiagonalNetwork(1e-3), 300.0).phases().plot(panels[0, 1])
-    found = df.grokking(task, 0.2)
+    found = df.studies.grokking(task, 0.2)
     print(found)
     found.plot(panels[1, 0])
     for name in ("half_time", "half_time_se", "shift"):
@@ -349,7 +349,7 @@ def stages():
 def plane():
     """The (α, λ) plane at one time."""
     task = df.Task(delta=0.5, sigma=0.1, prior=df.Bernoulli(0.1))
-    found = df.regime_map(task, np.geomspace(1e-3, 20, 16), np.geomspace(1e-2, 1, 10), t_max=60.0)
+    found = df.studies.regime_map(task, np.geomspace(1e-3, 20, 16), np.geomspace(1e-2, 1, 10), t_max=60.0)
     return found.plot().figure
 
 
@@ -401,8 +401,8 @@ def best_scales():
         )
         errors = []
         for run in range(runs):
-            X, y, w_star = df.training_data(task, d, run=run)[:3]
-            found = df.minimizer(X, y, df.DiagonalNetwork(few)).w
+            X, y, w_star = df.data.training_data(task, d, run=run)[:3]
+            found = df.endpoints.minimizer(X, y, df.DiagonalNetwork(few)).w
             errors.append(np.sum((found - w_star) ** 2, axis=1) / d + sigma**2)
         bars = np.std(errors, axis=0, ddof=1) / np.sqrt(runs)
         ax.errorbar(few, np.mean(errors, axis=0) / unit, bars / unit, fmt=mark, color=colour, markersize=4)

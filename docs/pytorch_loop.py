@@ -31,7 +31,7 @@ for run in range(runs):
 
 trainer = df.GradientDescent(step, momentum=0.5)
 t = step * np.arange(updates + 1)
-theirs = df.Runs.of(task, net, t, train_error, test_error, d=d, trainer=trainer)
+theirs = df.results.Runs.of(task, net, t, train_error, test_error, d=d, trainer=trainer)
 both = df.compare(task, net, t[-1], tol=1e-2, trainer=trainer, runs=theirs)
 print(both)
 both.plot().figure.savefig("pytorch.png", dpi=150)

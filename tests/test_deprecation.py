@@ -56,9 +56,22 @@ def test_the_tolerance_of_simulate_is_its_own_argument(tmp_path):
     assert df.load(old.save(tmp_path / "old.nc")).tol == 1e-3
     data = new.to_xarray()
     data.attrs["trainer_tol"] = data.attrs.pop("tol")  # as older versions wrote it
-    assert df.Runs.from_xarray(data).tol == 1e-3
+    assert df.results.Runs.from_xarray(data).tol == 1e-3
 
 
 def test_old_settings_of_studies():
     with pytest.warns(FutureWarning, match=r"simulate\.seeds is now called simulate\.runs"):
         assert Simulate.read({"t_max": 1.0, "seeds": 3}).runs == 3
+
+
+def test_names_that_moved_to_submodules_are_still_found():
+    with pytest.warns(FutureWarning, match=r"df\.lazy_curves is now df\.theory\.lazy_curves") as told:
+        old = df.lazy_curves
+    assert told[0].filename == __file__
+    assert old is df.theory.lazy_curves
+    with pytest.warns(FutureWarning, match=r"df\.Curves is now df\.results\.Curves") as told:
+        from dynafield import Curves
+    assert told[0].filename == __file__
+    assert Curves is df.results.Curves
+    with pytest.raises(AttributeError, match="no attribute 'lasy_curves'"):
+        df.lasy_curves  # noqa: B018

@@ -12,17 +12,17 @@ import dynafield as df
 from dynafield.figures.style import COLOURS
 
 
-class Laplace(df.Prior):
+class Laplace(df.data.Prior):
     """Double-exponential entries of mean square 2 scale²: a Gaussian of Rayleigh-distributed width."""
 
     scale: float
 
-    def mixture(self) -> df.Components:
+    def mixture(self) -> df.data.Components:
         """Eighty widths with the weights of that distribution."""
         x, w = np.polynomial.legendre.leggauss(80)
         r = 4.5 * (x + 1)  # widths from 0 to 9
         weight = w * r * np.exp(-(r**2) / 2)
-        return df.Components(weight / weight.sum(), np.zeros_like(r), self.scale * r)
+        return df.data.Components(weight / weight.sum(), np.zeros_like(r), self.scale * r)
 
 
 lam = np.geomspace(0.01, 2, 100)

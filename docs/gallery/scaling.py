@@ -12,11 +12,13 @@ import numpy as np
 
 import dynafield as df
 
-nets = {"linear": df.ridge_flow(), "network, α = 0.1": df.DiagonalNetwork(0.1)}
+nets = {"linear": df.models.ridge_flow(), "network, α = 0.1": df.DiagonalNetwork(0.1)}
 _, panels = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained", sharey=True)
 for ax, beta in zip(panels, (0.3, 1.0), strict=True):
-    task = df.Task(delta=4.0, sigma=0.0, prior=df.Gaussian(1.0), spectrum=df.PowerLaw(2.0, 100, source=beta))
-    law = df.scaling_law(task, nets, times=np.geomspace(0.1, 10, 13), tol=1e-2)
+    task = df.Task(
+        delta=4.0, sigma=0.0, prior=df.Gaussian(1.0), spectrum=df.data.PowerLaw(2.0, 100, source=beta)
+    )
+    law = df.studies.scaling_law(task, nets, times=np.geomspace(0.1, 10, 13), tol=1e-2)
     law.plot(ax)
     ax.set_title(f"β = {beta}: expected {beta:.2f} and {law.expected()['rich', 'time']:.2f}", fontsize=9)
 plt.show()

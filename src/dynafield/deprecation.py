@@ -12,9 +12,6 @@ __all__ = ["old_calls", "warn_of"]
 OURS = {"dynafield", "jaxtyping", "beartype"}
 """Packages whose frames are not those of a caller; the last two check types in tests."""
 
-OURS = {"dynafield", "jaxtyping", "beartype"}
-"""Packages whose frames are not those of a caller; the last two check types in tests."""
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 

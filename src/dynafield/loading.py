@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
-import dynafield
+from dynafield import results
 from dynafield.errors import FileError
 from dynafield.records import files
 from dynafield.records.record import Labelled
+from dynafield.version import __version__
 
 __all__ = ["load"]
 
@@ -29,12 +30,12 @@ def load(path: str | Path) -> Labelled:
         If there is no such file, it was not written by dynafield, is damaged, or holds a mere table.
     """
     data = files.read(path)
-    kind = getattr(dynafield, str(data.attrs["kind"]), None)
+    kind = getattr(results, str(data.attrs["kind"]), None)
     if isinstance(kind, type) and not issubclass(kind, Labelled):
         raise FileError(f"{path} holds the table of a {kind.__name__}: open it with xarray.open_dataset")
     if not isinstance(kind, type):
         raise FileError(
             f"{path} holds a {data.attrs['kind']!r}, written by dynafield {data.attrs['dynafield_version']}, "
-            f"which dynafield {dynafield.__version__} does not know"
+            f"which dynafield {__version__} does not know"
         )
     return kind.from_xarray(data)

@@ -51,7 +51,7 @@ def test_variances_of_features_by_name():
     done = invoke("limit", "--alpha", "0.5", "--lam", "0.1", "--spectrum", "groups:4@0.2,0.25@0.8", "--json")
     found = json.loads(done.stdout)
     assert found["parameters"]["spectrum"] == "Spectrum.groups([(0.2, 4), (0.8, 0.25)])"
-    task = df.Task(0.5, 0.1, df.Bernoulli(0.1), spectrum=df.Spectrum.groups([(0.2, 4.0), (0.8, 0.25)]))
+    task = df.Task(0.5, 0.1, df.Bernoulli(0.1), spectrum=df.data.Spectrum.groups([(0.2, 4.0), (0.8, 0.25)]))
     expected = df.fixed_point(task, df.DiagonalNetwork(0.5, 0.1)).test_error
     assert found["result"]["test_error"] == pytest.approx(expected, rel=1e-12)
 
@@ -393,7 +393,7 @@ def test_fit_chooses_predicts_and_keeps(measured):
     assert written[0] == "y"
     np.testing.assert_allclose([float(line) for line in written[1:]], answer["predictions"])
     kept = df.load(out)
-    assert isinstance(kept, df.LearningPath)
+    assert isinstance(kept, df.results.LearningPath)
     assert kept.best_stop == answer["stop"]
     assert plot.stat().st_size > 10_000
 

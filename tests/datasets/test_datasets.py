@@ -77,7 +77,9 @@ def test_real_inputs_end_where_the_theory_says():
         X = datasets.design(genes, 100, 200, rng)
         w_star = rng.permutation(np.repeat([1.0, 0.0], [20, 180]))
         y = X @ w_star + 0.1 * rng.standard_normal(100)
-        errors.append(np.mean((df.minimizer(X, y, df.DiagonalNetwork(alphas)).w - w_star) ** 2, axis=1))
+        errors.append(
+            np.mean((df.endpoints.minimizer(X, y, df.DiagonalNetwork(alphas)).w - w_star) ** 2, axis=1)
+        )
         values = np.linalg.eigvalsh(X @ X.T / 0.5)
         edges.append([values[0], values[-1]])
     assert np.all(np.abs(np.mean(errors, axis=0) - theory) < np.std(errors, axis=0, ddof=1))
@@ -206,7 +208,7 @@ def test_lines_that_are_wrong_are_told(archive, tmp_path, which, old, new, messa
     _, _, data, labels = archive
     for name, text in (("data", data), ("labels", labels)):
         (tmp_path / f"{name}.csv").write_text(text.replace(old, new, 1) if name == which else text)
-    with pytest.raises(df.FileError, match=message):
+    with pytest.raises(df.errors.FileError, match=message):
         datasets.tcga_pancan(tmp_path)
 
 
@@ -237,13 +239,13 @@ def test_a_download_happens_on_request_only_and_once(archive, tmp_path, monkeypa
     path, X, *_ = archive
     server = serve(tmp_path)
     monkeypatch.setattr(pancan, "URL", f"http://127.0.0.1:{server.server_port}/{path.name}")
-    with pytest.raises(df.FileError, match=r"tcga_pancan\(download=True\)"):
+    with pytest.raises(df.errors.FileError, match=r"tcga_pancan\(download=True\)"):
         datasets.tcga_pancan()
     assert not (tmp_path / "cache").exists()
     assert np.array_equal(datasets.tcga_pancan(download=True).X, X)
     (kept,) = (tmp_path / "cache").iterdir()
     kept.write_bytes(b"damaged")
-    with pytest.raises(df.FileError, match=r"damaged or changed; tcga_pancan\(download=True\)"):
+    with pytest.raises(df.errors.FileError, match=r"damaged or changed; tcga_pancan\(download=True\)"):
         datasets.tcga_pancan()
     assert np.array_equal(datasets.tcga_pancan(download=True).X, X)
     server.shutdown()
@@ -254,11 +256,13 @@ def test_a_download_happens_on_request_only_and_once(archive, tmp_path, monkeypa
 def test_a_failed_download_says_what_to_do_and_leaves_nothing(archive, tmp_path, monkeypatch):
     server = serve(tmp_path)
     monkeypatch.setattr(pancan, "URL", f"http://127.0.0.1:{server.server_port}/missing.zip")
-    with pytest.raises(df.FileError, match=r"could not be downloaded .*tcga_pancan\(source='that.zip'\)"):
+    with pytest.raises(
+        df.errors.FileError, match=r"could not be downloaded .*tcga_pancan\(source='that.zip'\)"
+    ):
         datasets.tcga_pancan(download=True)
     (tmp_path / "half.zip").write_bytes(archive[0].read_bytes()[:200])
     monkeypatch.setattr(pancan, "URL", f"http://127.0.0.1:{server.server_port}/half.zip")
-    with pytest.raises(df.FileError, match="could not be downloaded"):
+    with pytest.raises(df.errors.FileError, match="could not be downloaded"):
         datasets.tcga_pancan(download=True)
     server.shutdown()
     assert list((tmp_path / "cache").iterdir()) == []
@@ -269,21 +273,21 @@ def test_other_data_under_the_same_name_are_refused(archive, tmp_path, monkeypat
     folder = tmp_path / "folder"
     folder.mkdir()
     (folder / "data.csv").write_text(data)
-    with pytest.raises(df.FileError, match=r"no labels.csv"):
+    with pytest.raises(df.errors.FileError, match=r"no labels.csv"):
         datasets.tcga_pancan(folder)
     (folder / "labels.csv").write_text(labels.replace("KIRC", "PRAD"))
-    with pytest.raises(df.FileError, match="classes must be"):
+    with pytest.raises(df.errors.FileError, match="classes must be"):
         datasets.tcga_pancan(folder)
     (folder / "labels.csv").write_text(labels)
     for fact, message in (("GENES", "shape must be"), ("CONSTANT", "constant genes must be 9, found 1")):
         with monkeypatch.context() as changed:
             changed.setattr(pancan, fact, 9)
-            with pytest.raises(df.FileError, match=message):
+            with pytest.raises(df.errors.FileError, match=message):
                 datasets.tcga_pancan(folder)
     monkeypatch.setattr(pancan, "ARCHIVE_SHA256", "0" * 64)
-    with pytest.raises(df.FileError, match="damaged or changed"):
+    with pytest.raises(df.errors.FileError, match="damaged or changed"):
         datasets.tcga_pancan(path)
-    with pytest.raises(df.FileError, match="existing file or folder"):
+    with pytest.raises(df.errors.FileError, match="existing file or folder"):
         datasets.tcga_pancan(tmp_path / "nowhere")
 
 

@@ -42,7 +42,7 @@ def test_names_may_have_blanks_targets_be_words_and_columns_be_chosen(tmp_path):
 def test_what_is_wrong_is_told_with_its_place(tmp_path, content, message):
     path = tmp_path / "table.csv"
     path.write_text(content)
-    with pytest.raises(df.FileError, match=message):
+    with pytest.raises(df.errors.FileError, match=message):
         datasets.read_table(path, "y")
 
 
@@ -53,5 +53,5 @@ def test_columns_that_are_not_there_are_told(tmp_path):
         datasets.read_table(path, "y")
     with pytest.raises(df.InputError, match="must have a column 'c'"):
         datasets.read_table(path, columns=["a", "c"])
-    with pytest.raises(df.FileError, match="existing file"):
+    with pytest.raises(df.errors.FileError, match="existing file"):
         datasets.read_table(tmp_path / "nothing.csv")

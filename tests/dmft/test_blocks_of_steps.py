@@ -45,7 +45,12 @@ def test_a_block_is_stable_wherever_its_steps_are(count):
 CASES = [
     (TASK, df.DiagonalNetwork(0.3, 0.01), df.GradientDescent(0.05), 500),
     (TASK, df.DiagonalNetwork(0.5), df.GradientDescent(WARM_UP, 0.8), 400),
-    (df.Task(2.0, 0.5, df.Gaussian(1.0)), df.logistic_flow(0.1), df.GradientDescent(0.05, 0.7, True), 300),
+    (
+        df.Task(2.0, 0.5, df.Gaussian(1.0)),
+        df.models.logistic_flow(0.1),
+        df.GradientDescent(0.05, 0.7, True),
+        300,
+    ),
     (TASK, df.DiagonalNetwork(0.5, 0.01, 3), df.GradientDescent(0.05), 2000),
 ]
 

@@ -21,7 +21,7 @@ PROBLEMS = {
     "steps": (NET, 3.0, dict(trainer=df.GradientDescent(0.2)), ("alpha", "step", ("step", 3))),
     "blocks of steps": (NET, 60.0, dict(trainer=df.HeavyBall(0.2, 0.5)), ("alpha", "step", ("step", 30))),
     "batches": (NET, 3.0, dict(trainer=df.SGD(0.2, 0.5)), ("alpha", "sigma", "step")),
-    "sampled data": (df.logistic_flow(lam=0.1), 5.0, {}, ("delta", "sigma", "lam")),
+    "sampled data": (df.models.logistic_flow(lam=0.1), 5.0, {}, ("delta", "sigma", "lam")),
     "heat": (NET, 1.0, dict(trainer=df.GradientFlow(temperature=0.01)), ("alpha", "lam")),
     "spectrum": (NET, 5.0, {}, ("delta", "lam")),
 }
@@ -31,7 +31,7 @@ PROBLEMS = {
 def test_tangents_are_limits_of_differences_with_the_same_points(kind):
     """The numbers of a march are moved by ±h, everything else being the same: points, grid, rotations."""
     net, end, options, names = PROBLEMS[kind]
-    task = df.Task(0.5, 0.1, df.Bernoulli(0.1), df.PowerLaw(1.5, 100)) if kind == "spectrum" else TASK
+    task = df.Task(0.5, 0.1, df.Bernoulli(0.1), df.data.PowerLaw(1.5, 100)) if kind == "spectrum" else TASK
     curves = df.solve(task, net, end, tol=2e-2, **options)
     order, ensemble = curves.deriving.order, curves.deriving.found.ensemble
     plan = ensemble.plan._replace(seeds=ensemble.plan.seeds[:1], epsilons=ensemble.plan.epsilons[:1])
@@ -64,7 +64,9 @@ def test_slopes_of_a_lazy_network_are_those_of_its_closed_form():
 
         def at(by: float, name: str = name) -> tuple[np.ndarray, np.ndarray]:
             one = df.Task(2.0 + by * (name == "delta"), 0.3 + by * (name == "sigma"), task.prior)
-            lazy = df.lazy_curves(one, df.DiagonalNetwork(alpha + by * (name == "alpha")), found[name].t)
+            lazy = df.theory.lazy_curves(
+                one, df.DiagonalNetwork(alpha + by * (name == "alpha")), found[name].t
+            )
             return np.asarray(lazy.test_error), np.asarray(lazy.train_error)
 
         for curve, up, down in zip(("test_error", "train_error"), at(h), at(-h), strict=True):
@@ -83,7 +85,8 @@ def test_slopes_with_much_data_are_those_of_infinite_data():
     for name, slope in found.items():
         ends = [start | {name: start[name] + by} for by in (1e-4, -1e-4)]
         up, down = (
-            df.infinite_data_curves(task.prior, df.DiagonalNetwork(**one), slope.t).test_error for one in ends
+            df.theory.infinite_data_curves(task.prior, df.DiagonalNetwork(**one), slope.t).test_error
+            for one in ends
         )
         expected = (up - down) / 2e-4
         size = np.max(np.abs(expected))
@@ -109,10 +112,12 @@ def test_slopes_at_the_end_of_training_are_those_of_fixed_points():
 def test_many_problems_are_differentiated_together():
     t_max = 4.0
     task = df.Task(np.array([0.5, 2.0]), 0.3, df.Gaussian(1.0))
-    found = df.solve(task, df.ridge_flow(lam=0.2), t_max, tol=1e-3).derivative("delta")
+    found = df.solve(task, df.models.ridge_flow(lam=0.2), t_max, tol=1e-3).derivative("delta")
     assert found.test_error.shape == (2, len(found.t))
     for row, delta in enumerate((0.5, 2.0)):
-        curves = df.solve(df.Task(delta, 0.3, df.Gaussian(1.0)), df.ridge_flow(lam=0.2), t_max, tol=1e-3)
+        curves = df.solve(
+            df.Task(delta, 0.3, df.Gaussian(1.0)), df.models.ridge_flow(lam=0.2), t_max, tol=1e-3
+        )
         alone = curves.derivative("delta")
         error = np.hypot(found.test_error_se[row][-1], alone.test_error_se[-1])
         assert abs(found.test_error[row][-1] - alone.test_error[-1]) < 4 * error + 1e-9
@@ -167,7 +172,7 @@ def test_every_step_of_a_schedule_has_a_derivative():
 
 
 def test_what_jumps_has_no_derivative_by_sampling(tmp_path):
-    curves = df.solve(TASK, df.logistic_flow(lam=0.1), 2.0, tol=2e-2)
+    curves = df.solve(TASK, df.models.logistic_flow(lam=0.1), 2.0, tol=2e-2)
     derivative = curves.derivative("lam")
     assert derivative.curves == ["train_loss", "test_loss"]
     assert derivative.test_error is None

@@ -26,20 +26,20 @@ def agree(curves, t, other, errors, share=3.0, tol=0.0):
 @pytest.fixture(scope="module")
 def regression():
     """Linear regression: no weight decay, from zero."""
-    return df.solve(SPARSE, df.ridge_flow(), 20.0, tol=2e-3)
+    return df.solve(SPARSE, df.models.ridge_flow(), 20.0, tol=2e-3)
 
 
 def test_linear_regression_is_the_lazy_network(regression):
     """At α = 1 the tangent model of a network of depth 2 is linear regression: Marchenko–Pastur averages."""
     t = np.array([0.1, 0.5, 2.0, 8.0, 20.0])
-    exact = df.lazy_curves(SPARSE, df.DiagonalNetwork(1.0), t)
+    exact = df.theory.lazy_curves(SPARSE, df.DiagonalNetwork(1.0), t)
     values = {"train_error": exact.train_error, "test_error": exact.test_error}
     agree(regression, t, values, {})
     at = regression.at(t)
     for name, value in values.items():
         assert np.max(np.abs(getattr(at, name) - value)) < 2e-3 * 0.11
     np.testing.assert_allclose(regression.train_loss, regression.train_error / 2, rtol=1e-12)
-    kernel = df.lazy_curves(SPARSE, df.DiagonalNetwork(1.0), regression.t)
+    kernel = df.theory.lazy_curves(SPARSE, df.DiagonalNetwork(1.0), regression.t)
     assert np.max(np.abs(regression.C_ell - kernel.C_f)) < 4e-3 * 0.11
     overlap = 0.1 - regression.overlap * regression.norm * np.sqrt(0.1)  # E[w*(w* - w)] = ρ² ∫ e^{-xt}
     law = MarchenkoPastur(0.5)
@@ -50,7 +50,7 @@ def test_linear_regression_is_the_lazy_network(regression):
 @pytest.mark.slow
 def test_ridge_regression_at_long_times():
     lam, law = 0.3, MarchenkoPastur(0.5)
-    curves = df.solve(SPARSE, df.ridge_flow(lam), 40.0, tol=2e-3)
+    curves = df.solve(SPARSE, df.models.ridge_flow(lam), 40.0, tol=2e-3)
     bias = law.average(lambda x: (lam / (x + lam)) ** 2)
     variance = law.average(lambda x: x / (x + lam) ** 2)
     exact = 0.1 * bias + 0.01 / 0.5 * variance + 0.01
@@ -71,7 +71,7 @@ def test_diagonal_networks_agree_with_the_specialized_solver(sides, trainer):
     """The closed and the sampled side of the data, which is the heuristic form of the theory."""
     net = df.DiagonalNetwork(0.6, 0.05)
     special = df.solve(SPARSE, net, 10.0, tol=2e-3, trainer=trainer)
-    flow = df.diagonal_flow(net, None if sides == "closed" else False)
+    flow = df.models.diagonal_flow(net, None if sides == "closed" else False)
     general = df.solve(SPARSE, flow, 10.0, tol=2e-3, trainer=trainer, seed=1)
     t = np.array([0.5, 1.0, 2.0, 5.0, 10.0])
     at = special.at(t)
@@ -86,7 +86,7 @@ def test_diagonal_networks_agree_with_the_specialized_solver(sides, trainer):
 def test_mini_batches_agree_with_their_closed_form():
     net, trainer = df.DiagonalNetwork(0.6), df.SGD(0.5, 0.4)
     special = df.solve(SPARSE, net, 10.0, tol=5e-3, trainer=trainer)
-    general = df.solve(SPARSE, df.diagonal_flow(net), 10.0, tol=1e-2, trainer=trainer, seed=1)
+    general = df.solve(SPARSE, df.models.diagonal_flow(net), 10.0, tol=1e-2, trainer=trainer, seed=1)
     for name in ("train_error", "test_error"):
         gap = np.abs(getattr(general, name) - getattr(special, name))
         error = np.hypot(getattr(general, f"{name}_se"), getattr(special, f"{name}_se"))
@@ -103,17 +103,17 @@ def test_mini_batches_agree_with_their_closed_form():
 def test_truncation_is_not_felt_inside_it():
     grid = [0, 0.5, 1.0, 1.5, 2.0]
     plain, cut = (
-        df.solve(SPARSE, df.diagonal_flow(net), 2.0, tol=1e-2, grid=grid, points=512)
-        for net in (df.DiagonalNetwork(0.5), df.TruncatedDiagonalNetwork(0.5, M=30.0))
+        df.solve(SPARSE, df.models.diagonal_flow(net), 2.0, tol=1e-2, grid=grid, points=512)
+        for net in (df.DiagonalNetwork(0.5), df.models.TruncatedDiagonalNetwork(0.5, M=30.0))
     )
     np.testing.assert_allclose(cut.test_error, plain.test_error, rtol=1e-10)
 
 
 @pytest.mark.slow
 def test_truncation_that_is_felt_agrees_with_the_specialized_solver():
-    tight, trainer = df.TruncatedDiagonalNetwork(0.5, M=0.6), df.GradientDescent(0.5)
+    tight, trainer = df.models.TruncatedDiagonalNetwork(0.5, M=0.6), df.GradientDescent(0.5)
     special = df.solve(SPARSE, tight, 8.0, tol=5e-3, trainer=trainer)
-    general = df.solve(SPARSE, df.diagonal_flow(tight), 8.0, tol=5e-3, trainer=trainer, seed=1)
+    general = df.solve(SPARSE, df.models.diagonal_flow(tight), 8.0, tol=5e-3, trainer=trainer, seed=1)
     loose = df.solve(SPARSE, df.DiagonalNetwork(0.5), 8.0, tol=5e-3, trainer=trainer)
     for name in ("train_error", "test_error"):
         gap = np.abs(getattr(general, name) - getattr(special, name))
@@ -187,8 +187,8 @@ def test_channels_do_not_mix_unless_told_to():
     curves = df.solve(SPARSE, pair, 3.0, tol=5e-3, trainer=df.GradientDescent(0.15))
     assert curves.overlap.shape == (2, 21)
     assert curves.C_w.shape == (2, 21, 2, 21)
-    slow = df.solve(SPARSE, df.ridge_flow(), 3.0, tol=5e-3, trainer=df.GradientDescent(0.15))
-    fast = df.solve(SPARSE, df.ridge_flow(), 6.0, tol=5e-3, trainer=df.GradientDescent(0.3))
+    slow = df.solve(SPARSE, df.models.ridge_flow(), 3.0, tol=5e-3, trainer=df.GradientDescent(0.15))
+    fast = df.solve(SPARSE, df.models.ridge_flow(), 6.0, tol=5e-3, trainer=df.GradientDescent(0.3))
     for k, one in enumerate((slow, fast)):
         assert np.max(np.abs(curves.norm[k] - one.norm)) < 5e-3 * np.sqrt(0.1)
         assert np.max(np.abs(curves.overlap[k, 1:] - one.overlap[1:])) < 5e-3
@@ -213,7 +213,7 @@ def test_functions_of_time(regression):
 def test_no_teacher_and_a_random_start():
     """Nothing but noise to fit: w from N(0, 1), closed form by Marchenko–Pastur averages."""
     task, law = df.Task(2.0, 0.5, df.Discrete([0.0], [1.0])), MarchenkoPastur(2.0)
-    curves = df.solve(task, df.ridge_flow(theta0=df.Gaussian(1.0)), 4.0, tol=5e-3)
+    curves = df.solve(task, df.models.ridge_flow(theta0=df.Gaussian(1.0)), 4.0, tol=5e-3)
     t = np.array([0.0, 0.5, 1.0, 4.0])
     start = np.array([law.average(lambda x, s=s: np.exp(-2 * x * s)) for s in t])
     noise = np.array([law.average(lambda x, s=s: (1 - np.exp(-x * s)) ** 2 / x) for s in t])
@@ -243,7 +243,7 @@ def test_a_flow_that_blows_up_says_when():
 def logistic():
     """Fifteen steps of logistic regression, in theory and in finite models."""
     trainer = df.GradientDescent(1.0)
-    return df.compare(LABELS, df.logistic_flow(0.05), 15.0, d=800, runs=8, tol=5e-3, trainer=trainer)
+    return df.compare(LABELS, df.models.logistic_flow(0.05), 15.0, d=800, runs=8, tol=5e-3, trainer=trainer)
 
 
 def test_logistic_regression_in_finite_models(logistic):
@@ -294,10 +294,10 @@ def test_results_are_saved_and_drawn(logistic, tmp_path):
 
 def test_several_tasks_at_once():
     task = df.Task(np.array([0.5, 2.0]), 0.1, df.Bernoulli(0.1))
-    both = df.solve(task, df.ridge_flow(), 4.0, tol=5e-3)
+    both = df.solve(task, df.models.ridge_flow(), 4.0, tol=5e-3)
     assert both.test_error.shape == (2, len(both.t))
     for k, delta in enumerate((0.5, 2.0)):
-        exact = df.lazy_curves(df.Task(delta, 0.1, task.prior), df.DiagonalNetwork(1.0), [1.0, 4.0])
+        exact = df.theory.lazy_curves(df.Task(delta, 0.1, task.prior), df.DiagonalNetwork(1.0), [1.0, 4.0])
         assert np.max(np.abs(both.at([1.0, 4.0]).test_error[k] - exact.test_error)) < 5e-3 * 0.11
     assert both[1].law(1.0).theta.ndim == 1
 
@@ -305,16 +305,18 @@ def test_several_tasks_at_once():
 def test_numbers_of_a_flow_may_be_arrays(tmp_path):
     """Several δ and λ at once are what each is alone, in files too; every datum kept has its f."""
     task, lam = df.Task([[0.8], [2.0]], 0.5, df.Bernoulli(0.3)), np.array([0.05, 0.2, 0.8])
-    several = df.solve(task, df.logistic_flow(lam), 3.0, tol=2e-2)
+    several = df.solve(task, df.models.logistic_flow(lam), 3.0, tol=2e-2)
     assert several.test_loss.shape == (2, 3, len(several.t))
     assert np.shape(several.f) == (*np.shape(several.f_star), len(several.t))
-    alone = df.solve(df.Task(2.0, 0.5, task.prior), df.logistic_flow(0.2), 3.0, tol=2e-2, grid=several.edges)
+    alone = df.solve(
+        df.Task(2.0, 0.5, task.prior), df.models.logistic_flow(0.2), 3.0, tol=2e-2, grid=several.edges
+    )
     gap = np.abs(several.test_loss[1, 1] - alone.test_loss)
     assert np.all(gap < 3 * np.hypot(several.test_loss_se[1, 1], alone.test_loss_se) + 1e-12)
     again = df.load(several.save(tmp_path / "several.nc"))
     np.testing.assert_array_equal(again.train_loss, several.train_loss)
     assert again.net.numbers()["lam"].shape == (3,)
-    last, error = several[1, 1].data_observable(df.logistic_flow(0.2).loss, 3.0)
+    last, error = several[1, 1].data_observable(df.models.logistic_flow(0.2).loss, 3.0)
     assert abs(last - several.train_loss[1, 1, -1]) < 4 * error
 
 
@@ -337,7 +339,7 @@ def test_an_error_that_jumps_at_the_start_is_not_smeared(logistic_flow):
 @pytest.fixture(scope="module")
 def logistic_flow():
     """Gradient flow of logistic regression."""
-    return df.solve(df.Task(2.0, 0.5, df.Gaussian(1.0)), df.logistic_flow(0.01), 12.0, tol=1e-2)
+    return df.solve(df.Task(2.0, 0.5, df.Gaussian(1.0)), df.models.logistic_flow(0.01), 12.0, tol=1e-2)
 
 
 def test_stages_of_a_flow_are_measured(logistic_flow):
@@ -350,14 +352,16 @@ def test_stages_of_a_flow_are_measured(logistic_flow):
     assert found["best_test_loss"].value == pytest.approx(np.min(logistic_flow.test_loss), abs=2e-3)
     assert found["best_stop_loss"].low < 9.08 < found["best_stop_loss"].high  # tol = 1e-3
     assert logistic_flow.phases().plot().get_title().startswith("between the limits: Gaussian(std=1.0)")
-    assert df.phases(SPARSE, df.logistic_flow())[0].label == "eq:flow_general"
-    assert df.phases(SPARSE, df.diagonal_flow(df.DiagonalNetwork(10.0, 0.2)))[0].name == "lazy"
+    assert df.phases(SPARSE, df.models.logistic_flow())[0].label == "eq:flow_general"
+    assert df.phases(SPARSE, df.models.diagonal_flow(df.DiagonalNetwork(10.0, 0.2)))[0].name == "lazy"
 
 
 @pytest.mark.parametrize("bend", [0.1, 0.5])
 def test_a_direction_dropped_before_may_come_back(bend):
     """Clipped residuals on sparse targets: what was dropped grows beside what is left, and is kept then."""
-    both = df.compare(SPARSE, df.huber_flow(bend), 3.0, d=400, runs=6, tol=1e-2, t_eval=[0.3, 1.0, 3.0])
+    both = df.compare(
+        SPARSE, df.models.huber_flow(bend), 3.0, d=400, runs=6, tol=1e-2, t_eval=[0.3, 1.0, 3.0]
+    )
     assert both.curves.status == "finished"
     for name in CURVES:
         gap, error = both.difference(name), both.standard_error(name)
@@ -365,18 +369,18 @@ def test_a_direction_dropped_before_may_come_back(bend):
 
 
 FINITE = {
-    "ridge": (SPARSE, df.ridge_flow(0.1), df.GradientFlow(), 10.0),
-    "logistic": (LABELS, df.logistic_flow(0.1), df.GradientFlow(), 10.0),
-    "logistic heavy": (LABELS, df.logistic_flow(0.1), df.HeavyBall(0.25, 0.8), 10.0),
-    "logistic batches": (LABELS, df.logistic_flow(0.1), df.SGD(0.5, 0.3), 10.0),
-    "huber": (LABELS, df.huber_flow(1.0, 0.1, df.GaussBernoulli(0.1, 5.0)), df.GradientFlow(), 10.0),
+    "ridge": (SPARSE, df.models.ridge_flow(0.1), df.GradientFlow(), 10.0),
+    "logistic": (LABELS, df.models.logistic_flow(0.1), df.GradientFlow(), 10.0),
+    "logistic heavy": (LABELS, df.models.logistic_flow(0.1), df.HeavyBall(0.25, 0.8), 10.0),
+    "logistic batches": (LABELS, df.models.logistic_flow(0.1), df.SGD(0.5, 0.3), 10.0),
+    "huber": (LABELS, df.models.huber_flow(1.0, 0.1, df.GaussBernoulli(0.1, 5.0)), df.GradientFlow(), 10.0),
     "phase retrieval": (
         df.Task(4.0, 0.0, df.Gaussian(1.0)),
-        df.phase_retrieval_flow(0.5),
+        df.models.phase_retrieval_flow(0.5),
         df.GradientFlow(),
         5.0,
     ),
-    "depth 3": (SPARSE, df.diagonal_flow(df.DiagonalNetwork(0.5, 0.05, 3)), df.GradientFlow(), 10.0),
+    "depth 3": (SPARSE, df.models.diagonal_flow(df.DiagonalNetwork(0.5, 0.05, 3)), df.GradientFlow(), 10.0),
 }
 
 
@@ -406,11 +410,11 @@ def test_finite_models_of_growing_dimension(name, inputs):
 def test_a_network_trained_on_another_loss():
     """The logistic loss on a diagonal network: theory and finite networks, ten steps."""
     task, net = df.Task(2.0, 0.3, df.Bernoulli(0.2)), df.DiagonalNetwork(0.6)
-    flow = df.diagonal_flow(net, loss=df.logistic_flow())
+    flow = df.models.diagonal_flow(net, loss=df.models.logistic_flow())
     trainer = df.GradientDescent(0.5)
     curves = df.solve(task, flow, 5.0, tol=2e-2, trainer=trainer)
     runs = df.simulate(task, flow, 5.0, d=300, runs=8, t_eval=[5.0], trainer=trainer)
     gap = curves.at([5.0]).test_loss[0] - runs.mean("test_loss")[0]
     assert abs(gap) < 4 * np.hypot(runs.standard_error("test_loss")[0], curves.at([5.0]).test_loss_se[0])
     with pytest.raises(df.InputError, match="loss must be a model with one channel"):
-        df.diagonal_flow(net, loss="logistic")
+        df.models.diagonal_flow(net, loss="logistic")

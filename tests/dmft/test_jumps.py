@@ -63,7 +63,7 @@ def committee(order):
         w=lambda theta: theta,
         ell=lambda f, datum: moving * gap(f, datum) * (f > 0),
         p=lambda g, theta: -moving * g,
-        theta0=df.FromNormals(start, 3),
+        theta0=df.data.FromNormals(start, 3),
         loss=lambda f, datum: 0.5 * gap(f, datum) ** 2,
         error=lambda f, datum: gap(f, datum) ** 2,
         name=f"committee {order}",
@@ -122,7 +122,7 @@ def test_kinks_and_steep_functions_are_no_jumps():
 def test_truncation_that_is_felt():
     """Finite networks have .0359 ± .0008; the first engine said .110 ± .044, and "finished"."""
     task = df.Task(0.6, 0.3, df.Discrete([-1, 0, 1], [0.1, 0.7, 0.2]))
-    net = df.TruncatedDiagonalNetwork(0.6, 0.05, 2, M=1.0)
+    net = df.models.TruncatedDiagonalNetwork(0.6, 0.05, 2, M=1.0)
     curves = df.solve(task, net, 4.0, tol=2e-3, trainer=df.GradientDescent(0.2))
     assert abs(curves.train_error[-1] - 0.0359) < 4 * np.hypot(0.0008, curves.train_error_se[-1])
     assert curves.train_error_se[-1] < 2e-3 * 0.39

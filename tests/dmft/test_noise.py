@@ -36,7 +36,7 @@ def ridge_in_closed_form(trainer, lam, count):
 )
 def test_ridge_regression_with_noise_in_closed_form(noise):
     trainer = df.GradientDescent(0.2, **noise)
-    curves = df.solve(TASK, df.ridge_flow(0.3), 8.0, tol=2e-2, trainer=trainer)
+    curves = df.solve(TASK, df.models.ridge_flow(0.3), 8.0, tol=2e-2, trainer=trainer)
     wanted = ridge_in_closed_form(trainer, 0.3, 40)
     unit = np.maximum(wanted, wanted[0])  # what tol bounds the error of the curve in
     assert np.all(np.abs(curves.test_error - wanted) < 2e-2 * unit)
@@ -46,7 +46,9 @@ def test_ridge_regression_with_noise_in_closed_form(noise):
 def test_noisy_flow_of_ridge_regression_ends_at_the_posterior():
     """Every mode has its closed form, and at temperature T ends at a Gaussian of variance T/(x + λ)."""
     lam, heat, end = 0.5, 0.1, 8.0
-    curves = df.solve(TASK, df.ridge_flow(lam), end, tol=3e-2, trainer=df.GradientFlow(temperature=heat))
+    curves = df.solve(
+        TASK, df.models.ridge_flow(lam), end, tol=3e-2, trainer=df.GradientFlow(temperature=heat)
+    )
     t = np.asarray(curves.t)[:, None]
 
     def modes(x):
@@ -60,7 +62,7 @@ def test_noisy_flow_of_ridge_regression_ends_at_the_posterior():
     assert np.all(np.abs(curves.test_error - wanted) < 3e-2 * np.maximum(wanted, wanted[0]))
     assert curves.status == "finished"
     posterior = heat * spectrum.average(lambda x: 1 / (x + lam))
-    cold = df.solve(TASK, df.ridge_flow(lam), end, tol=1e-2)
+    cold = df.solve(TASK, df.models.ridge_flow(lam), end, tol=1e-2)
     width = curves.test_error[-1] - cold.test_error[-1]
     assert abs(width - posterior) < 3 * curves.test_error_se[-1] + 1e-2 * 0.19
     assert np.all(np.abs(curves.at([1.1, 7.3]).test_error - np.interp([1.1, 7.3], t[:, 0], wanted)) < 0.01)
@@ -73,9 +75,9 @@ EVERYTHING = dict(momentum=0.5, batch_fraction=0.5, temperature=0.01, label_nois
     ("net", "trainer"),
     [
         (df.DiagonalNetwork(0.5, 0.05), df.GradientDescent(0.25, **EVERYTHING)),
-        (df.logistic_flow(0.2), df.GradientDescent(0.25, temperature=0.02, label_noise=0.7)),
+        (df.models.logistic_flow(0.2), df.GradientDescent(0.25, temperature=0.02, label_noise=0.7)),
         (df.DiagonalNetwork(0.5, 0.05), df.GradientFlow(temperature=0.02)),
-        (df.logistic_flow(0.2), df.GradientFlow(temperature=0.02)),
+        (df.models.logistic_flow(0.2), df.GradientFlow(temperature=0.02)),
     ],
     ids=["network", "logistic", "network in a noisy flow", "logistic in a noisy flow"],
 )

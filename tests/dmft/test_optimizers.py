@@ -107,7 +107,7 @@ def regression_agrees(tx, curves, fraction=1.0):
 def test_logistic_regression_by_lion():
     """Signs of gradients: training loss of plain loops, and of ours."""
     tx = optax.lion(0.05)
-    curves = df.solve(LABELS, df.logistic_flow(0.1), float(STEPS), tol=5e-3, trainer=tx)
+    curves = df.solve(LABELS, df.models.logistic_flow(0.1), float(STEPS), tol=5e-3, trainer=tx)
     regression_agrees(tx, curves)
 
 
@@ -132,7 +132,7 @@ def test_optimizers_that_people_use(kind, name):
         curves = df.solve(SPARSE, df.DiagonalNetwork(0.5), float(STEPS), tol=1e-2, trainer=trainer)
         network_agrees(tx, curves, fraction)
     else:
-        curves = df.solve(LABELS, df.logistic_flow(0.1), float(STEPS), tol=1e-2, trainer=trainer)
+        curves = df.solve(LABELS, df.models.logistic_flow(0.1), float(STEPS), tol=1e-2, trainer=trainer)
         regression_agrees(tx, curves, fraction)
 
 

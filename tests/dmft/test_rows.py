@@ -172,7 +172,12 @@ def test_no_room_for_directions_is_seen():
 PROBLEMS = {
     "flow": (df.Task(0.5, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(0.5), df.GradientFlow(), 10.0),
     "steps": (df.Task(0.5, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(0.5), df.HeavyBall(0.25, 0.5), 5.0),
-    "sampled": (df.Task(2.0, 0.5, df.Gaussian(1.0)), df.logistic_flow(0.1), df.GradientDescent(0.5), 5.0),
+    "sampled": (
+        df.Task(2.0, 0.5, df.Gaussian(1.0)),
+        df.models.logistic_flow(0.1),
+        df.GradientDescent(0.5),
+        5.0,
+    ),
 }
 
 

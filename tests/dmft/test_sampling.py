@@ -118,7 +118,11 @@ def test_a_plan_grows_by_what_is_cheapest():
 
 def test_a_sample_of_a_networks_size_is_a_network_on_average(monkeypatch):
     """Plain normals, nothing dropped, d coordinates and n data: the mean training loss of such networks."""
-    task, net, trainer = df.Task(2.0, 0.5, df.Gaussian(1.0)), df.logistic_flow(0.1), df.GradientDescent(0.5)
+    task, net, trainer = (
+        df.Task(2.0, 0.5, df.Gaussian(1.0)),
+        df.models.logistic_flow(0.1),
+        df.GradientDescent(0.5),
+    )
     d, count = 256, 64
     monkeypatch.setattr(sampling, "sobol", lambda k, n, seed: np.random.default_rng(seed).random((k, n)))
     monkeypatch.setattr(sampling, "made_white", lambda normals, centred: normals)

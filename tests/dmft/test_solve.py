@@ -107,7 +107,7 @@ def test_lazy_limit_has_all_four_kernels_in_closed_form():
     task, net = sparse_task(), df.DiagonalNetwork(30.0)
     edges = np.linspace(0, 3.0, 26) / 900  # t α² up to 3, fastest rate 5.8
     curves = df.solve(task, net, edges[-1], points=2048, grid=edges, tol=1e-4)
-    exact = df.lazy_curves(task, net, curves.t)
+    exact = df.theory.lazy_curves(task, net, curves.t)
     for name in ("C_w", "C_f", "R_w", "R_f"):
         gap = np.abs(getattr(curves, name) - getattr(exact, name))
         assert np.max(gap) < 1e-3 * np.max(np.abs(getattr(exact, name))), name
@@ -140,7 +140,7 @@ def test_error_bars_hold_where_all_paths_are_alike(lam):
     """δ = 1e6 without noise: the defect of a block vanished by chance, and errors were 16 bars."""
     task, net = sparse_task(delta=1e6, sigma=0.0), df.DiagonalNetwork(0.05, lam)
     curves = df.solve(task, net, 36.0, tol=1e-2)
-    exact = df.infinite_data_curves(task.prior, net, curves.t).test_error
+    exact = df.theory.infinite_data_curves(task.prior, net, curves.t).test_error
     assert np.all(np.abs(curves.test_error - exact)[1:] < 2 * curves.test_error_se[1:])
     assert np.max(curves.test_error_se) < 1e-2 * curves.test_error[0]
 
@@ -272,7 +272,10 @@ def test_blocks_that_a_pilot_has_made_too_long_are_halved(monkeypatch):
 def test_a_stiff_start_is_resolved():
     """α = 100: all that can be learnt is learnt by t = .001, a hundredth of the first block that is tried."""
     net, times = df.DiagonalNetwork(100.0), np.array([2e-5, 1e-4, 3e-4, 1e-3, 1.0])
-    curves, lazy = df.solve(sparse_task(), net, 1.0, tol=1e-2), df.lazy_curves(sparse_task(), net, times)
+    curves, lazy = (
+        df.solve(sparse_task(), net, 1.0, tol=1e-2),
+        df.theory.lazy_curves(sparse_task(), net, times),
+    )
     assert curves.status == "finished"
     for name in ("train_error", "test_error"):
         gap = np.abs(getattr(curves.at(times), name) - getattr(lazy, name))

@@ -8,8 +8,8 @@ from dynafield.dmft.curvature import of_member
 from dynafield.dmft.sampling import draw, strata
 from dynafield.theory.lazy import lazy_errors
 
-GROUPS = df.Spectrum.groups([(0.2, 4.0), (0.8, 0.25)])
-POWER = df.PowerLaw(1.5, 100.0)
+GROUPS = df.data.Spectrum.groups([(0.2, 4.0), (0.8, 0.25)])
+POWER = df.data.PowerLaw(1.5, 100.0)
 TIMES = np.array([0.5, 2.0, 8.0])
 
 
@@ -17,7 +17,7 @@ TIMES = np.array([0.5, 2.0, 8.0])
 def test_ridge_flow_is_the_linear_model(spectrum):
     """Closed form by Silverstein's equation; within three of the error bars, which are below tol."""
     task = df.Task(0.5, 0.3, df.Gaussian(1.0), spectrum=spectrum)
-    curves = df.solve(task, df.ridge_flow(), 8.0, tol=3e-3)
+    curves = df.solve(task, df.models.ridge_flow(), 8.0, tol=3e-3)
     train, test = lazy_errors(task, df.DiagonalNetwork(1.0), TIMES)
     seen = curves.at(TIMES)
     assert np.all(np.abs(seen.test_error - test) < 3 * seen.test_error_se + 1e-5)
@@ -28,7 +28,7 @@ CASES = {
     "depth 2": (df.DiagonalNetwork(0.3), GROUPS, df.GradientFlow()),
     "depth 3": (df.DiagonalNetwork(0.5, depth=3), GROUPS, df.GradientFlow()),
     "mini-batches": (df.DiagonalNetwork(0.4), GROUPS, df.SGD(0.1, 0.5)),
-    "logistic": (df.logistic_flow(0.1), df.PowerLaw(1.2, 20.0), df.GradientDescent(0.5)),
+    "logistic": (df.models.logistic_flow(0.1), df.data.PowerLaw(1.2, 20.0), df.GradientDescent(0.5)),
 }
 
 
@@ -65,7 +65,7 @@ def test_points_of_many_variances_keep_weights_and_moments_exactly():
 
 def test_ten_thousand_measured_pairs_are_taken():
     rng = np.random.default_rng(0)
-    pairs = df.Spectrum.empirical(
+    pairs = df.data.Spectrum.empirical(
         rng.uniform(0.2, 2.0, 10_000), rng.standard_normal(10_000) * (rng.random(10_000) < 0.2)
     )
     task = df.Task(0.6, 0.3, spectrum=pairs)
@@ -74,7 +74,7 @@ def test_ten_thousand_measured_pairs_are_taken():
         0.6,
         0.3,
         df.GaussBernoulli(0.2),
-        spectrum=df.Spectrum.groups([(1 / 64, s) for s in np.linspace(0.2, 2.0, 129)[1::2]]),
+        spectrum=df.data.Spectrum.groups([(1 / 64, s) for s in np.linspace(0.2, 2.0, 129)[1::2]]),
     )
     other = df.solve(same, df.DiagonalNetwork(0.5), 3.0, tol=1e-2).at([3.0])
     # the law they were drawn from: E[s w*²] of 10⁴ pairs is known to 3 %

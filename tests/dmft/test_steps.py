@@ -60,7 +60,7 @@ def test_large_alpha_is_descent_on_a_linear_problem(trainer):
 NETWORKS = (
     df.DiagonalNetwork(0.5),
     df.DiagonalNetwork(0.8, 0.05, 3),
-    df.TruncatedDiagonalNetwork(0.5, 0.02, 2, 0.6),
+    df.models.TruncatedDiagonalNetwork(0.5, 0.02, 2, 0.6),
 )
 
 

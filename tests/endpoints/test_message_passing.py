@@ -29,7 +29,7 @@ IDS = ["lasso", "ridgeless", "interpolating", "depth 3"]
 def test_state_evolution_ends_at_the_fixed_point(delta, net):
     """[eq:map_se_dmft]: two programs that share only their averages agree to rounding."""
     task = df.Task(delta, 0.1, df.Bernoulli(0.1))
-    evolution, point = df.state_evolution(task, net), df.fixed_point(task, net)
+    evolution, point = df.endpoints.state_evolution(task, net), df.fixed_point(task, net)
     assert evolution.case == point.case
     assert evolution.C_w[-1] == pytest.approx(point.C_w, rel=1e-9)
     assert evolution.tau[-1] == pytest.approx(point.tau, rel=1e-9)
@@ -44,11 +44,11 @@ def test_state_evolution_ends_at_the_fixed_point(delta, net):
 @pytest.mark.parametrize(("delta", "net"), CASES, ids=IDS)
 def test_message_passing_follows_state_evolution(delta, net):
     """Errors and noise of the first 12 iterates, mean of 12 data sets, within 4 standard errors."""
-    evolution = df.state_evolution(df.Task(delta, 0.1, df.Bernoulli(0.1)), net, 12)
+    evolution = df.endpoints.state_evolution(df.Task(delta, 0.1, df.Bernoulli(0.1)), net, 12)
     errors, noise = [], []
     for seed in range(12):
         X, y, w_star = data_of(round(delta * 1000), 1000, seed=400 + seed)
-        passed = df.amp(X, y, net, iterations=12, history=True, throw=False)
+        passed = df.endpoints.amp(X, y, net, iterations=12, history=True, throw=False)
         errors.append(np.mean((passed.weights - w_star) ** 2, axis=1))
         noise.append(passed.tau)
     for found, expected in ((errors, evolution.C_w), (noise, evolution.tau)):
@@ -60,7 +60,7 @@ def test_message_passing_follows_state_evolution(delta, net):
 @pytest.mark.parametrize(("delta", "net"), CASES, ids=IDS)
 def test_message_passing_ends_at_the_minimizer(delta, net):
     X, y, _ = data_of(round(delta * 600), 600)
-    passed, limit = df.amp(X, y, net), df.minimizer(X, y, net).w
+    passed, limit = df.endpoints.amp(X, y, net), df.endpoints.minimizer(X, y, net).w
     assert passed.converged
     assert np.linalg.norm(passed.w - limit) < 1e-8 * np.linalg.norm(limit)
 
@@ -69,13 +69,13 @@ def test_message_passing_ends_at_the_minimizer(delta, net):
 def test_the_gap_to_state_evolution_shrinks_with_dimension():
     """Typical deviation of the tenth error over 8 data sets: falls by half or more from d = 250 to 4000."""
     net = NET(0.5)
-    expected = df.state_evolution(df.Task(0.5, 0.1, df.Bernoulli(0.1)), net, 10).C_w[-1]
+    expected = df.endpoints.state_evolution(df.Task(0.5, 0.1, df.Bernoulli(0.1)), net, 10).C_w[-1]
     gaps = []
     for d in (250, 4000):
         deviations = []
         for seed in range(8):
             X, y, w_star = data_of(d // 2, d, seed=300 + seed)
-            passed = df.amp(X, y, net, iterations=10, throw=False)
+            passed = df.endpoints.amp(X, y, net, iterations=10, throw=False)
             deviations.append(np.mean((passed.w - w_star) ** 2) - expected)
         gaps.append(np.sqrt(np.mean(np.square(deviations))))
     assert gaps[1] < 0.5 * gaps[0]
@@ -100,7 +100,7 @@ def test_the_proximal_map_solves_its_equation(alpha, depth):
 
 def test_damping_has_the_same_fixed_point():
     X, y, _ = data_of(200, 400)
-    plain, damped = (df.amp(X, y, NET(0.5, 0.1), damping=share) for share in (1.0, 0.5))
+    plain, damped = (df.endpoints.amp(X, y, NET(0.5, 0.1), damping=share) for share in (1.0, 0.5))
     np.testing.assert_allclose(damped.w, plain.w, atol=1e-8)
     assert "damping" in repr(damped)
 
@@ -108,20 +108,20 @@ def test_damping_has_the_same_fixed_point():
 def test_what_does_not_converge_says_so():
     X, y, _ = data_of(50, 100)
     with pytest.raises(df.SolveError, match="did not converge in 3 iterations"):
-        df.amp(X, y, NET(0.5, 0.1), iterations=3)
-    assert not df.amp(X, y, NET(0.5, 0.1), iterations=3, throw=False).converged
+        df.endpoints.amp(X, y, NET(0.5, 0.1), iterations=3)
+    assert not df.endpoints.amp(X, y, NET(0.5, 0.1), iterations=3, throw=False).converged
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: df.amp(np.ones((3, 4)), np.ones(2), NET(1.0)), "y must have one entry"),
-        (lambda: df.amp(np.ones((3, 4)), np.ones(3), NET(np.array([1.0, 2.0]))), "alpha must be one number"),
-        (lambda: df.amp(np.ones((3, 4)), np.ones(3), NET(1.0, 0.1, 3)), "lam must be 0 at depth 3"),
-        (lambda: df.amp(np.ones((3, 4)), np.ones(3), NET(1.0), damping=0.0), "damping must be"),
-        (lambda: df.state_evolution(task(np.array([0.5, 0.6])), NET(1.0)), "delta must be one"),
-        (lambda: df.state_evolution(task(1.0), NET(1.0)), "delta must not be 1"),
-        (lambda: df.state_evolution(task(0.5), NET(1.0), 0), "iterations must be"),
+        (lambda: df.endpoints.amp(np.ones((3, 4)), np.ones(2), NET(1.0)), "y must have one entry"),
+        (lambda: df.endpoints.amp(np.ones((3, 4)), np.ones(3), NET([1.0, 2.0])), "alpha must be one number"),
+        (lambda: df.endpoints.amp(np.ones((3, 4)), np.ones(3), NET(1.0, 0.1, 3)), "lam must be 0 at depth 3"),
+        (lambda: df.endpoints.amp(np.ones((3, 4)), np.ones(3), NET(1.0), damping=0.0), "damping must be"),
+        (lambda: df.endpoints.state_evolution(task(np.array([0.5, 0.6])), NET(1.0)), "delta must be one"),
+        (lambda: df.endpoints.state_evolution(task(1.0), NET(1.0)), "delta must not be 1"),
+        (lambda: df.endpoints.state_evolution(task(0.5), NET(1.0), 0), "iterations must be"),
     ],
 )  # fmt: skip
 def test_bad_input_is_refused(call, message):

@@ -8,7 +8,7 @@ from dynafield.endpoints.descent_limit import descent_limit
 from dynafield.endpoints.rich_limit import rich_limit
 
 TASK = df.Task(0.5, 0.1, df.Bernoulli(0.1))
-DRAWN = df.training_data(TASK, 60, seed=3)
+DRAWN = df.data.training_data(TASK, 60, seed=3)
 
 
 @pytest.mark.parametrize("lam", [0.0, 0.3])
@@ -44,7 +44,11 @@ def test_the_descent_keeps_its_conditions_and_ends_at_the_minimum(lam):
     np.testing.assert_allclose(g[1:][active], -lam * np.sign(found.w[1:][active]), atol=1e-10)
     if lam == 0:
         assert np.any(active[:-1] & ~active[1:]), "these data have coordinates that become inactive again"
-    end = df.minimizer(X, y, df.DiagonalNetwork(1.0, lam)).w if lam else df.basis_pursuit(X, y).w
+    end = (
+        df.endpoints.minimizer(X, y, df.DiagonalNetwork(1.0, lam)).w
+        if lam
+        else df.endpoints.basis_pursuit(X, y).w
+    )
     np.testing.assert_allclose(found.w[-1], end, atol=1e-11)
 
 
@@ -80,6 +84,6 @@ def test_the_rich_limit_starts_as_interpolator_of_its_scale():
     off = []
     for tau in (-24.0, -20.0):
         (w,) = rich_limit(DRAWN.X, DRAWN.y, 0.2, np.array([tau]))
-        still = df.minimizer(DRAWN.X, DRAWN.y, df.DiagonalNetwork(float(np.exp(-0.1 * tau)))).w
+        still = df.endpoints.minimizer(DRAWN.X, DRAWN.y, df.DiagonalNetwork(float(np.exp(-0.1 * tau)))).w
         off.append(np.linalg.norm(w - still) / np.linalg.norm(still))
     assert off[1] / off[0] == pytest.approx(np.exp(0.8), rel=0.03)

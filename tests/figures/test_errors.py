@@ -23,7 +23,7 @@ def close_figures():
 
 def runs(train, test=TEST, net=NET, **more):
     """Runs with given curves."""
-    return df.Runs.of(TASK, net, TIMES, train, test, d=100, **more)
+    return df.results.Runs.of(TASK, net, TIMES, train, test, d=100, **more)
 
 
 def legend(ax):

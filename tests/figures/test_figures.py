@@ -108,7 +108,7 @@ def test_colours_are_told_apart_without_red_or_green(eyes):
 def test_grokking_has_a_band_where_its_file_has_error_bars(sparse, error, tmp_path):
     """Files of before have none."""
     curves, one = np.array([[0.07, 0.05, 0.04], [0.07, 0.06, 0.04]]), np.ones(2)
-    found = df.Grokking(
+    found = df.results.Grokking(
         sparse, NET(np.array([3.0, 10.0]), 0.2), half_time=one, half_time_se=one, shift=one,
         plateau=0.07, end=0.03, offset=np.array([-1.0, 0.0, 1.0]), test_error=curves, test_error_se=error,
     )  # fmt: skip

@@ -40,13 +40,13 @@ def flow(**changes):
         (dict(theta0=[]), "theta0 must be a number, a prior"),
         (dict(theta0=np.ones((2, 2))), "theta0 must be a number, a prior"),
         (
-            dict(theta0=df.FromNormals(lambda w_star: w_star)),
+            dict(theta0=df.data.FromNormals(lambda w_star: w_star)),
             r"theta0 must be a function of \(w_star, normals\)",
         ),
         (dict(z=np.ones(20)), "labels, must be made in ell"),
         (dict(z=1.0), "z must be a distribution"),
-        (dict(z=df.FromNormals(lambda e, f_star: e[0])), r"z must be a function of \(normals\)"),
-        (dict(z=df.FromNormals(lambda e: e[:, None], 2)), "z must return a number or a vector"),
+        (dict(z=df.data.FromNormals(lambda e, f_star: e[0])), r"z must be a function of \(normals\)"),
+        (dict(z=df.data.FromNormals(lambda e: e[:, None], 2)), "z must return a number or a vector"),
         (dict(linear=True, ell=lambda f, datum: jnp.tanh(f)), "ell must be affine in f"),
     ],
 )
@@ -61,8 +61,8 @@ def test_what_is_wrong_is_named(changes, message):
         (dict(theta0=-1.0, w=jnp.sqrt), "w"),
         (dict(ell=lambda f, datum: jnp.log(datum.f_star)), "ell"),
         (dict(p=lambda g, theta: g / theta), "p"),
-        (dict(theta0=df.FromNormals(lambda w_star, e: jnp.log(e[0]))), "theta0"),
-        (dict(z=df.FromNormals(lambda e: jnp.log(e[0]))), "z"),
+        (dict(theta0=df.data.FromNormals(lambda w_star, e: jnp.log(e[0]))), "theta0"),
+        (dict(z=df.data.FromNormals(lambda e: jnp.log(e[0]))), "z"),
         (dict(loss=lambda f, datum: f / 0.0), "loss"),
     ],
 )
@@ -110,7 +110,7 @@ def test_laws_of_the_start():
     assert np.mean(theta[:, 1] != 0) == pytest.approx(0.3, abs=4 * np.sqrt(0.21 / 20000))
     assert np.mean(theta[:, 1] ** 2) == pytest.approx(1.2, rel=4 * np.sqrt(9 / 20000))
     assert np.array_equal(theta[:, 2], normals[:, 1]) or np.allclose(theta[:, 2], normals[:, 1])
-    aligned = df.phase_retrieval_flow(0.6, 2.0)
+    aligned = df.models.phase_retrieval_flow(0.6, 2.0)
     w_star = 2.0 * np.random.default_rng(1).standard_normal(20000)
     start = aligned.start.rows(normals[:, :1], w_star)
     cosine = np.mean(start * w_star) / np.sqrt(np.mean(start**2) * np.mean(w_star**2))
@@ -120,14 +120,14 @@ def test_laws_of_the_start():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: df.ridge_flow(-1.0), "lam must be"),
-        (lambda: df.logistic_flow(np.nan), "lam must be"),
-        (lambda: df.huber_flow(0.0), "bend must be"),
-        (lambda: df.phase_retrieval_flow(2.0), "overlap must be"),
-        (lambda: df.diagonal_flow(3), "net must be a diagonal network"),
-        (lambda: df.diagonal_flow(df.DiagonalNetwork([0.1, 0.2])), "alpha must be one number"),
-        (lambda: df.FromNormals(3.0), "function must be"),
-        (lambda: df.FromNormals(jnp.sum, -1), "count must be"),
+        (lambda: df.models.ridge_flow(-1.0), "lam must be"),
+        (lambda: df.models.logistic_flow(np.nan), "lam must be"),
+        (lambda: df.models.huber_flow(0.0), "bend must be"),
+        (lambda: df.models.phase_retrieval_flow(2.0), "overlap must be"),
+        (lambda: df.models.diagonal_flow(3), "net must be a diagonal network"),
+        (lambda: df.models.diagonal_flow(df.DiagonalNetwork([0.1, 0.2])), "alpha must be one number"),
+        (lambda: df.data.FromNormals(3.0), "function must be"),
+        (lambda: df.data.FromNormals(jnp.sum, -1), "count must be"),
     ],
 )
 def test_ready_made_flows_check_their_numbers(make, message):
@@ -137,12 +137,12 @@ def test_ready_made_flows_check_their_numbers(make, message):
 
 def test_measures_of_the_ready_made():
     """Losses have ℓ as their slope in f."""
-    datum = df.Datum(0.7, -0.2, 0.1)
+    datum = df.models.Datum(0.7, -0.2, 0.1)
     for one in (
-        df.logistic_flow(),
-        df.huber_flow(0.5, outliers=df.Gaussian(1.0)),
-        df.phase_retrieval_flow(),
-        df.ridge_flow(),
+        df.models.logistic_flow(),
+        df.models.huber_flow(0.5, outliers=df.Gaussian(1.0)),
+        df.models.phase_retrieval_flow(),
+        df.models.ridge_flow(),
     ):
         for f in (-2.0, 0.3, 1.5):
             slope = jax.grad(lambda f, one=one: one.measures(f, datum)[0])(f)

@@ -16,7 +16,7 @@ PRIORS = [
     (df.Gaussian(1.5), 2.25),
     (df.GaussBernoulli(0.2, 3.0), 1.8),
     (df.Empirical([1.0, 1.0, 2.0, 0.0]), 1.5),
-    (df.GaussianMixture([0.5, 0.5], [1.0, -1.0], [0.0, 2.0]), 3.0),
+    (df.data.GaussianMixture([0.5, 0.5], [1.0, -1.0], [0.0, 2.0]), 3.0),
 ]
 
 
@@ -49,16 +49,16 @@ def test_any_list_of_numbers_is_a_law(values):
     assert np.sum(weight * mean) == pytest.approx(np.mean(values), abs=1e-12)
 
 
-class Laplace(df.Prior):
+class Laplace(df.data.Prior):
     """Double-exponential entries: Gaussians whose width has a Rayleigh law."""
 
     scale: float
 
-    def mixture(self) -> df.Components:
+    def mixture(self) -> df.data.Components:
         x, w = np.polynomial.legendre.leggauss(80)
         r = 4.5 * (x + 1)
         weight = 4.5 * w * r * np.exp(-(r**2) / 2)
-        return df.Components(weight / weight.sum(), np.zeros_like(r), self.scale * r)
+        return df.data.Components(weight / weight.sum(), np.zeros_like(r), self.scale * r)
 
 
 def test_a_prior_of_the_users_own():
@@ -107,9 +107,9 @@ def test_a_prior_of_the_users_own():
     ],
 )
 def test_a_users_mixture_that_is_no_law_is_refused(weight, mean, std, text):
-    class Wrong(df.Prior):
+    class Wrong(df.data.Prior):
         def mixture(self):
-            return df.Components(np.array(weight), np.array(mean), np.array(std))
+            return df.data.Components(np.array(weight), np.array(mean), np.array(std))
 
     with pytest.raises(ValueError, match="prior Wrong must have a mixture that is a distribution: " + text):
         df.Task(0.5, 0.1, Wrong())
@@ -132,8 +132,8 @@ def test_a_users_mixture_that_is_no_law_is_refused(weight, mean, std, text):
         (lambda: df.GaussBernoulli(0.1, -1), "std must be a number > 0, got -1"),
         (lambda: df.Empirical([]), "values must be"),
         (lambda: df.Empirical([1, np.nan]), "values must be .* got nan at index 1"),
-        (lambda: df.GaussianMixture([1.0], [0.0], [-1.0]), "stds must be"),
-        (lambda: df.GaussianMixture([1.0], [0.0], [1.0, 2.0]), "stds must have one entry"),
+        (lambda: df.data.GaussianMixture([1.0], [0.0], [-1.0]), "stds must be"),
+        (lambda: df.data.GaussianMixture([1.0], [0.0], [1.0, 2.0]), "stds must have one entry"),
         (lambda: df.Task(0.5, 0.1, 0.1), "prior must be a Prior"),
         (lambda: df.Task(0.0, 0.1, df.Gaussian()), "delta must be finite and > 0, got 0"),
         (lambda: df.Task(0.5, -0.1, df.Gaussian()), "sigma must be finite and ≥ 0, got -0.1"),

@@ -4,7 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
-from benchmarks.malformed import calls, cases
+from benchmarks.malformed import calls, cases, public
 from benchmarks.malformed_commands import own_functions
 
 import dynafield as df
@@ -30,7 +30,7 @@ def test_malformed_arguments_are_refused_by_name(name):
     for case in cases():
         if case.call != name or is_typed(name, case.argument):
             continue
-        with pytest.raises((InputError, df.FileError)) as refusal:
+        with pytest.raises((InputError, df.errors.FileError)) as refusal:
             case.run()
         told = str(refusal.value)
         assert case.named_in(told), f"{case.argument} = {case.words}: {told}"
@@ -40,7 +40,7 @@ def test_malformed_arguments_are_refused_by_name(name):
 
 def is_typed(name, argument):
     """Whether the annotation of an argument refuses it under pytest before the check does."""
-    function = getattr(df, name, None)
+    function = public(name)
     if function is None:
         return False
     annotation = inspect.signature(function).parameters[argument].annotation
@@ -50,12 +50,16 @@ def is_typed(name, argument):
 def test_the_attack_knows_all_arguments():
     """Every argument of the table is there, and every public function is attacked."""
     for call in calls():
-        if hasattr(df, call.name) and not hasattr(getattr(df, call.name), "fit"):
-            known = inspect.signature(getattr(df, call.name)).parameters
+        if public(call.name) is not None and not hasattr(public(call.name), "fit"):
+            known = inspect.signature(public(call.name)).parameters
             assert set(call.kinds) <= set(known), call.name
     attacked = {call.name.split(".")[0].split("(")[0] for call in calls()}
-    functions = {name for name in df.__all__ if inspect.isfunction(getattr(df, name))}
-    assert functions - attacked <= {"plot_phases"}
+    names = {
+        name
+        for home in (df, df.data, df.endpoints, df.models, df.studies, df.theory)
+        for name in home.__all__
+    }
+    assert {name for name in names if inspect.isfunction(public(name))} <= attacked
 
 
 @pytest.mark.parametrize("case", own_functions()[:1] + own_functions()[5:9], ids=lambda one: one.call)

@@ -12,12 +12,12 @@ from dynafield.records.problems import read_problem
 
 OWN = [(0.3, 2.0, df.Bernoulli(0.2)), (0.7, 0.5, df.Gaussian(0.8))]
 SPECTRA = {
-    "groups": df.Spectrum.groups([(0.2, 4.0), (0.8, 0.25)]),
-    "own": df.Spectrum.groups(OWN),
-    "power": df.PowerLaw(1.5, 50.0),
-    "source": df.PowerLaw(1.5, 50.0, source=0.6, mean=2.0),
-    "empirical": df.Spectrum.empirical([1.0, 2.0, 2.0, 0.5]),
-    "pairs": df.Spectrum.empirical([1.0, 2.0, 2.0, 0.5], [0.0, 1.0, -1.0, 3.0]),
+    "groups": df.data.Spectrum.groups([(0.2, 4.0), (0.8, 0.25)]),
+    "own": df.data.Spectrum.groups(OWN),
+    "power": df.data.PowerLaw(1.5, 50.0),
+    "source": df.data.PowerLaw(1.5, 50.0, source=0.6, mean=2.0),
+    "empirical": df.data.Spectrum.empirical([1.0, 2.0, 2.0, 0.5]),
+    "pairs": df.data.Spectrum.empirical([1.0, 2.0, 2.0, 0.5], [0.0, 1.0, -1.0, 3.0]),
 }
 
 
@@ -41,7 +41,7 @@ def test_strata_are_a_law_and_finite_features_have_its_moments(name):
 
 def test_a_power_law_is_what_it_says():
     """E[s], a power of the rank, and the source condition: the tail of s w*² is a power of s."""
-    law = df.PowerLaw(1.5, 1000.0, source=0.6)
+    law = df.data.PowerLaw(1.5, 1000.0, source=0.6)
     ranks, weight, s, size = law.rule(FINENESS[-1])
     assert np.sum(weight * s) == pytest.approx(1.0, rel=1e-12)
     assert np.polyfit(np.log(ranks), np.log(s), 1)[0] == pytest.approx(-1.5, rel=1e-10)
@@ -53,7 +53,7 @@ def test_a_power_law_is_what_it_says():
 
 
 def test_one_group_of_variance_one_is_no_spectrum():
-    one = df.Task(0.6, 0.3, df.Bernoulli(0.1), spectrum=df.Spectrum.groups([(1.0, 1.0)]))
+    one = df.Task(0.6, 0.3, df.Bernoulli(0.1), spectrum=df.data.Spectrum.groups([(1.0, 1.0)]))
     none = df.Task(0.6, 0.3, df.Bernoulli(0.1))
     for net in (df.DiagonalNetwork(0.3), df.DiagonalNetwork(0.3, 0.05)):
         a, b = (df.fixed_point(task, net) for task in (one, none))
@@ -97,22 +97,22 @@ def test_files_keep_the_spectrum(name):
 
 
 REFUSED = {
-    "fractions of groups": lambda: df.Spectrum.groups([(0.5, 1.0), (0.4, 2.0)]),
-    "groups must be": lambda: df.Spectrum.groups([(0.5, 1.0), (0.5, 2.0, df.Bernoulli(0.1))]),
-    "variances": lambda: df.Spectrum.empirical([1.0, 0.0]),
-    "factor": lambda: df.Spectrum.empirical([1.0, 1e-20]),
-    "one entry for each": lambda: df.Spectrum.empirical([1.0, 2.0], [0.0]),
-    "exponent": lambda: df.PowerLaw(-1.0),
-    "cutoff": lambda: df.PowerLaw(1.5, 1.0),
-    r"cutoff \*\* exponent": lambda: df.PowerLaw(5.0, 1e6),
-    "source": lambda: df.PowerLaw(1.5, 10.0, source=0.0),
-    "exponent must be one number": lambda: df.PowerLaw([1.0, 2.0]),
+    "fractions of groups": lambda: df.data.Spectrum.groups([(0.5, 1.0), (0.4, 2.0)]),
+    "groups must be": lambda: df.data.Spectrum.groups([(0.5, 1.0), (0.5, 2.0, df.Bernoulli(0.1))]),
+    "variances": lambda: df.data.Spectrum.empirical([1.0, 0.0]),
+    "factor": lambda: df.data.Spectrum.empirical([1.0, 1e-20]),
+    "one entry for each": lambda: df.data.Spectrum.empirical([1.0, 2.0], [0.0]),
+    "exponent": lambda: df.data.PowerLaw(-1.0),
+    "cutoff": lambda: df.data.PowerLaw(1.5, 1.0),
+    r"cutoff \*\* exponent": lambda: df.data.PowerLaw(5.0, 1e6),
+    "source": lambda: df.data.PowerLaw(1.5, 10.0, source=0.0),
+    "exponent must be one number": lambda: df.data.PowerLaw([1.0, 2.0]),
     "spectrum must be a Spectrum": lambda: df.Task(0.5, 0.1, df.Bernoulli(0.1), spectrum="power:1.5"),
-    "prior must be None": lambda: df.Task(0.5, 0.1, df.Bernoulli(0.1), spectrum=df.Spectrum.groups(OWN)),
-    "prior must be a Prior": lambda: df.Task(0.5, 0.1, spectrum=df.PowerLaw(1.5)),
-    "data must vary": lambda: df.spectrum_of(np.zeros((3, 4))),
-    "symmetric": lambda: df.spectrum_of(np.ones((3, 4)), covariance=True),
-    "w_star must have": lambda: df.spectrum_of(np.ones((3, 4)), [1.0]),
+    "prior must be None": lambda: df.Task(0.5, 0.1, df.Bernoulli(0.1), spectrum=df.data.Spectrum.groups(OWN)),
+    "prior must be a Prior": lambda: df.Task(0.5, 0.1, spectrum=df.data.PowerLaw(1.5)),
+    "data must vary": lambda: df.data.spectrum_of(np.zeros((3, 4))),
+    "symmetric": lambda: df.data.spectrum_of(np.ones((3, 4)), covariance=True),
+    "w_star must have": lambda: df.data.spectrum_of(np.ones((3, 4)), [1.0]),
 }
 
 
@@ -127,31 +127,31 @@ def test_the_eigenbasis_of_any_covariance_serves_linear_models_only():
     turn = np.linalg.qr(rng.standard_normal((30, 30)))[0]
     values, w_star = np.linspace(0.5, 2.0, 30), rng.standard_normal(30)
     covariance = turn @ np.diag(values) @ turn.T
-    found = df.spectrum_of(covariance, w_star)
+    found = df.data.spectrum_of(covariance, w_star)
     assert np.sort(found.values) == pytest.approx(values, rel=1e-10)
     # the teacher's output has the variance w*ᵀΣw*/d in every basis
     task = df.Task(0.5, 0.1, spectrum=found)
     assert task.signal == pytest.approx(w_star @ covariance @ w_star / 30, rel=1e-10)
     X = rng.standard_normal((50, 30)) @ np.linalg.cholesky(covariance).T / np.sqrt(30)
-    by_data = df.spectrum_of(X, w_star)
+    by_data = df.data.spectrum_of(X, w_star)
     assert df.Task(0.5, 0.1, spectrum=by_data).signal == pytest.approx(np.mean((X @ w_star) ** 2), rel=1e-10)
     few = X[:20]  # ten directions that no sample has
-    left = df.spectrum_of(few, w_star)
+    left = df.data.spectrum_of(few, w_star)
     assert len(left.values) == 20
     assert df.Task(1.0, 0.1, spectrum=left).signal == pytest.approx(np.mean((few @ w_star) ** 2), rel=1e-10)
-    for call in (df.fixed_point, df.search_phase, lambda t, n: df.solve(t, n, 1.0), df.phases):
+    for call in (df.fixed_point, df.theory.search_phase, lambda t, n: df.solve(t, n, 1.0), df.phases):
         with pytest.raises(df.InputError, match="eigenvectors"):
             call(task, df.DiagonalNetwork(0.3))
     with pytest.raises(df.InputError, match="every parameter by itself"):
-        df.solve(task, df.ridge_flow(), 1.0, trainer=df.Optax(optax.sign_sgd(0.1), 0.1))
-    assert not df.spectrum_of(np.diag(values), w_star).eigenbasis
+        df.solve(task, df.models.ridge_flow(), 1.0, trainer=df.Optax(optax.sign_sgd(0.1), 0.1))
+    assert not df.data.spectrum_of(np.diag(values), w_star).eigenbasis
 
 
 def test_exponents_are_differentiable_where_alpha_is():
     """Central differences of step 1e-4 are good to 1e-7."""
 
     def error(lam, **numbers):
-        law = df.PowerLaw(**({"exponent": 1.2, "cutoff": 50.0, "source": 0.7} | numbers))
+        law = df.data.PowerLaw(**({"exponent": 1.2, "cutoff": 50.0, "source": 0.7} | numbers))
         return df.fixed_point(
             df.Task(0.6, 0.3, df.Bernoulli(0.1), spectrum=law), df.DiagonalNetwork(0.3, lam)
         ).test_error

@@ -13,7 +13,8 @@ from dynafield.figures.dispatch import DRAWINGS
 from dynafield.records.record import Labelled, Record
 
 TASK, NET = df.Task(0.5, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(0.5)
-SPREAD = df.Task(0.5, 0.1, df.Gaussian(1.0), df.PowerLaw(1.5, 30.0))
+SPREAD = df.Task(0.5, 0.1, df.Gaussian(1.0), df.data.PowerLaw(1.5, 30.0))
+DECAYING, LAZY = df.DiagonalNetwork(3.0, 0.2), {"lazy": df.models.ridge_flow()}
 
 
 @functools.cache
@@ -31,32 +32,32 @@ def runs():
 @functools.cache
 def data():
     """Inputs and labels."""
-    drawn = df.training_data(TASK, 30)
+    drawn = df.data.training_data(TASK, 30)
     return drawn.X, drawn.y
 
 
 RECORDS = {
     "Activation": lambda: curves()[0].activation(level=0.1),
-    "Comparison": lambda: df.Comparison(curves()[1], runs()),
+    "Comparison": lambda: df.results.Comparison(curves()[1], runs()),
     "ConvergenceRate": lambda: df.convergence_rate(TASK, NET),
     "CurveDerivative": lambda: curves()[1].derivative("alpha"),
     "Curves": curves,
     "FixedPoint": lambda: df.fixed_point(TASK, NET),
-    "FlowCurves": lambda: df.solve(TASK, df.ridge_flow(0.1), 2.0, tol=0.1),
-    "Grokking": lambda: df.grokking(TASK, 0.5, alphas=[3.0], tol=0.1),
-    "InfiniteDataCurves": lambda: df.infinite_data_curves(TASK.prior, df.DiagonalNetwork(3.0, 0.2), [9.0]),
-    "LazyCurves": lambda: df.lazy_curves(TASK, NET, [0.5, 1.0]),
+    "FlowCurves": lambda: df.solve(TASK, df.models.ridge_flow(0.1), 2.0, tol=0.1),
+    "Grokking": lambda: df.studies.grokking(TASK, 0.5, alphas=[3.0], tol=0.1),
+    "InfiniteDataCurves": lambda: df.theory.infinite_data_curves(TASK.prior, DECAYING, [9.0]),
+    "LazyCurves": lambda: df.theory.lazy_curves(TASK, NET, [0.5, 1.0]),
     "LearningPath": lambda: df.train(*data(), NET, 4.0),
-    "MessagePassing": lambda: df.amp(*data(), df.DiagonalNetwork(0.5, 0.2), history=True),
-    "Minimizer": lambda: df.minimizer(*data(), df.DiagonalNetwork(0.5, [0.1, 0.2])),
+    "MessagePassing": lambda: df.endpoints.amp(*data(), df.DiagonalNetwork(0.5, 0.2), history=True),
+    "Minimizer": lambda: df.endpoints.minimizer(*data(), df.DiagonalNetwork(0.5, [0.1, 0.2])),
     "Optimum": lambda: df.optimize(TASK, NET, "lam"),
     "Phases": lambda: df.phases(curves()[0]),
-    "RegimeMap": lambda: df.regime_map(TASK, [0.1, 0.5], [0.2, 0.5], t_max=1.0, tol=0.1),
+    "RegimeMap": lambda: df.studies.regime_map(TASK, [0.1, 0.5], [0.2, 0.5], t_max=1.0, tol=0.1),
     "Runs": runs,
-    "FlowRuns": lambda: df.simulate(TASK, df.ridge_flow(0.1), 4.0, d=30, runs=2, t_eval=[1.0, 4.0]),
-    "ScalingLaw": lambda: df.scaling_law(SPREAD, {"lazy": df.ridge_flow()}, times=np.geomspace(0.1, 10, 9)),
-    "SearchPhase": lambda: df.search_phase(TASK, df.DiagonalNetwork(1e-3)),
-    "StateEvolution": lambda: df.state_evolution(TASK, NET, 20),
+    "FlowRuns": lambda: df.simulate(TASK, df.models.ridge_flow(0.1), 4.0, d=30, runs=2, t_eval=[1.0, 4.0]),
+    "ScalingLaw": lambda: df.studies.scaling_law(SPREAD, LAZY, times=np.geomspace(0.1, 10, 9)),
+    "SearchPhase": lambda: df.theory.search_phase(TASK, df.DiagonalNetwork(1e-3)),
+    "StateEvolution": lambda: df.endpoints.state_evolution(TASK, NET, 20),
     "Tradeoff": lambda: df.tradeoff(TASK, [0.3, 1.0]),
 }  # fmt: skip
 
@@ -67,8 +68,8 @@ def kinds(base):
 
 
 def test_all_kinds_are_here():
-    for name in df.__all__:
-        getattr(df, name)
+    for name in df.results.__all__:
+        getattr(df.results, name)
     ours = {kind.__name__ for kind in kinds(Labelled) if kind.__module__.startswith("dynafield.")}
     assert ours == set(RECORDS)
     assert {kind for kind, _ in DRAWINGS} - ours == {"RunsRecord"}

@@ -58,19 +58,19 @@ def test_any_xarray_user_can_open_it(tmp_path):
         assert "rate" in data.gamma.attrs["long_name"]
 
 
-class Gaussian(df.Prior):
+class Gaussian(df.data.Prior):
     """A prior of the user's own, named like one of ours."""
 
     gap: float
 
-    def mixture(self) -> df.Components:
-        return df.Components(np.array([0.5, 0.5]), np.array([0.0, self.gap]), np.zeros(2))
+    def mixture(self) -> df.data.Components:
+        return df.data.Components(np.array([0.5, 0.5]), np.array([0.0, self.gap]), np.zeros(2))
 
 
 def test_a_foreign_prior_comes_back_as_its_mixture(tmp_path):
     result = df.fixed_point(df.Task(0.5, 0.1, Gaussian(2.0)), NET(0.5))
     back = df.load(result.save(tmp_path / "x.nc"))
-    assert isinstance(back.task.prior, df.GaussianMixture)
+    assert isinstance(back.task.prior, df.data.GaussianMixture)
     assert df.fixed_point(back.task, back.net).C_w == result.C_w
 
 
@@ -109,7 +109,7 @@ def truncate(path):
 def test_spoilt_files_are_refused(spoil, text, tmp_path):
     path = RESULTS["one"]().save(tmp_path / "x.nc")
     spoil(path)
-    with pytest.raises(df.FileError, match=text):
+    with pytest.raises(df.errors.FileError, match=text):
         df.load(path)
 
 
@@ -117,12 +117,14 @@ def test_a_result_of_a_later_version_is_named(tmp_path):
     from dynafield.records import files
 
     path = files.write(RESULTS["one"]().to_xarray(), "TimeMachine", tmp_path / "x.nc")
-    with pytest.raises(df.FileError, match=r"holds a 'TimeMachine', written by dynafield .* does not know"):
+    with pytest.raises(
+        df.errors.FileError, match=r"holds a 'TimeMachine', written by dynafield .* does not know"
+    ):
         df.load(path)
 
 
 def test_a_missing_folder_is_named(tmp_path):
-    with pytest.raises(df.FileError, match="path must be a file in an existing folder"):
+    with pytest.raises(df.errors.FileError, match="path must be a file in an existing folder"):
         RESULTS["one"]().save(tmp_path / "none" / "x.nc")
 
 
@@ -152,7 +154,7 @@ def test_tables(tmp_path, sparse):
     np.testing.assert_array_equal(table["time"], [1.0, 2.0] * 2)
     np.testing.assert_array_equal(runs.to_xarray()["test_error"].sel(time=2.0), runs.test_error[:, 1])
     np.testing.assert_array_equal(table["test_error"], runs.test_error.ravel())
-    with pytest.raises(df.FileError, match=r"must end in \.nc, \.csv"):
+    with pytest.raises(df.errors.FileError, match=r"must end in \.nc, \.csv"):
         one.save(tmp_path / "one.h5")
 
 
@@ -160,7 +162,7 @@ def test_only_records_are_loaded(tmp_path):
     """A file whose kind is the name of a function, or of nothing."""
     for kind in ("solve", "problem", "Nothing"):
         files.write(xr.Dataset({"x": 1.0}), kind, tmp_path / "odd.nc")
-        with pytest.raises(df.FileError, match=f"holds a '{kind}', written by dynafield"):
+        with pytest.raises(df.errors.FileError, match=f"holds a '{kind}', written by dynafield"):
             df.load(tmp_path / "odd.nc")
 
 

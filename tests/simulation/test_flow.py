@@ -9,7 +9,7 @@ import dynafield as df
 from dynafield.simulation.data import reduce_rows
 from dynafield.simulation.flow import integrate
 
-NET, CUT = df.DiagonalNetwork, df.TruncatedDiagonalNetwork
+NET, CUT = df.DiagonalNetwork, df.models.TruncatedDiagonalNetwork
 SIGNED = df.Discrete([-1.0, 0.0, 1.0], [0.1, 0.7, 0.2])
 CASES = [
     (0.5, NET(0.5), 50.0),

@@ -15,7 +15,7 @@ TRAINER = df.GradientDescent(0.25)
 def test_given_runs_are_compared_as_our_own(tmp_path):
     ours = df.compare(TASK, NET, 2.0, d=100, runs=4, tol=2e-2, t_eval=[0.5, 2.0], trainer=TRAINER)
     runs = ours.runs
-    given = df.Runs.of(TASK, NET, runs.t, runs.train_error, runs.test_error, d=100, trainer=TRAINER)
+    given = df.results.Runs.of(TASK, NET, runs.t, runs.train_error, runs.test_error, d=100, trainer=TRAINER)
     assert (given.n, given.d, given.count, given.complete) == (50, 100, 4, True)
     theirs = df.compare(TASK, NET, 2.0, tol=2e-2, trainer=TRAINER, runs=given)
     assert np.array_equal(theirs.difference(), ours.difference())
@@ -30,8 +30,8 @@ def test_given_runs_are_compared_as_our_own(tmp_path):
 
 
 def test_one_curve_of_a_flow():
-    flow = df.ridge_flow(0.3)
-    given = df.FlowRuns.of(TASK, flow, [0.0, 1.0], [0.2, 0.1], [0.2, 0.15])
+    flow = df.models.ridge_flow(0.3)
+    given = df.results.FlowRuns.of(TASK, flow, [0.0, 1.0], [0.2, 0.1], [0.2, 0.15])
     assert (given.d, given.count) == (0, 1)
     both = df.compare(TASK, flow, 1.0, tol=2e-2, runs=given)
     assert np.isnan(both.worst())
@@ -46,7 +46,7 @@ def test_one_curve_of_a_flow():
             "train_error must have 1 x 2 values, .* got 1 x 3",
         ),
         (dict(t=[1.0, 0.0]), "t must be increasing times"),
-        (dict(net=df.ridge_flow(0.1)), "Runs.of is for networks"),
+        (dict(net=df.models.ridge_flow(0.1)), "Runs.of is for networks"),
         (dict(net=df.DiagonalNetwork([0.1, 0.2])), "task and net must be one problem"),
         (dict(speed=[1.0, 1.0]), "speed must not be given: curves are"),
     ],
@@ -54,11 +54,11 @@ def test_one_curve_of_a_flow():
 def test_what_is_refused(change, words):
     arguments = dict(task=TASK, net=NET, t=[0.0, 1.0], train_error=[0.1, 0.2], test_error=[0.1, 0.2]) | change
     with pytest.raises(df.InputError, match=words):
-        df.Runs.of(**arguments)
+        df.results.Runs.of(**arguments)
 
 
 def test_runs_beyond_the_end():
-    given = df.Runs.of(TASK, NET, [0.0, 3.0], [0.1, 0.1], [0.1, 0.1])
+    given = df.results.Runs.of(TASK, NET, [0.0, 3.0], [0.1, 0.1], [0.1, 0.1])
     with pytest.raises(df.InputError, match="runs must stop at t_max = 2 or before, got 3"):
         df.compare(TASK, NET, 2.0, runs=given)
     with pytest.raises(df.InputError, match="runs must be a number of networks, or runs of"):

@@ -35,7 +35,12 @@ TRAINED = {
     "intercept": (NET, df.GradientFlow(), True, 2e-3),
     "descent": (NET, df.GradientDescent(0.25), False, 1e-9),
     "heavy ball": (NET, df.HeavyBall(0.25, 0.5), True, 1e-9),
-    "huber": (df.diagonal_flow(NET, loss=df.huber_flow(0.2)), df.GradientDescent(0.25), False, 1e-9),
+    "huber": (
+        df.models.diagonal_flow(NET, loss=df.models.huber_flow(0.2)),
+        df.GradientDescent(0.25),
+        False,
+        1e-9,
+    ),
 }
 
 
@@ -100,7 +105,7 @@ def test_the_response_gives_what_leaving_out_gives(depth):
 def test_linear_models_have_their_closed_forms():
     """Ridge flow: outputs and their trace by the spectrum, left-out ones by the same without a row."""
     X, y, _ = sparse_data(N, D, 2)
-    path = df.learning_path(X, y, df.ridge_flow(), 10.0, exact=True, probes=40, tol=1e-5)
+    path = df.learning_path(X, y, df.models.ridge_flow(), 10.0, exact=True, probes=40, tol=1e-5)
     values, vectors = np.linalg.eigh(X @ X.T * (D / N))
     grown = 1 - np.exp(-np.outer(path.t, np.maximum(values, 0)))
     train = ((1 - grown) * (vectors.T @ y)) ** 2
@@ -160,7 +165,7 @@ def test_stopping_where_the_estimate_is_least_costs_little(many):
 def test_against_the_theory():
     """d = 800: the estimate from one data set is the curve of the infinite network, within its error bar."""
     task = df.Task(0.5, 0.3, df.Bernoulli(0.1))
-    data = df.training_data(task, 800, seed=3)
+    data = df.data.training_data(task, 800, seed=3)
     path = df.learning_path(data.X, data.y, df.DiagonalNetwork(0.5), 30.0)
     assert not path.exact
     assert path.complete
@@ -188,7 +193,7 @@ def test_generalized_cross_validation_is_wrong_here():
 def test_logistic_losses_are_estimated():
     X, f, _ = sparse_data(N, D, 5)
     y = np.sign(f)
-    net = df.diagonal_flow(NET, loss=df.logistic_flow())
+    net = df.models.diagonal_flow(NET, loss=df.models.logistic_flow())
     path = df.learning_path(X, y, net, 30.0, exact=True, probes=4)
     kept = np.arange(N) != 3
     without = df.learning_path(X[kept], y[kept], net, 30.0, probes=0)
@@ -230,7 +235,7 @@ def test_it_is_saved_and_drawn(data, tmp_path):
     X, y, _ = data
     path = df.learning_path(X, y, NET, 5.0, probes=4, coordinates=[3, 1], trainer=df.GradientDescent(0.25))
     again = df.load(path.save(tmp_path / "path.nc"))
-    assert isinstance(again, df.LearningPath)
+    assert isinstance(again, df.results.LearningPath)
     assert repr(again) == repr(path)
     np.testing.assert_array_equal(again.test_error_se, path.test_error_se)
     assert again.trainer == path.trainer
@@ -249,7 +254,7 @@ def test_it_is_saved_and_drawn(data, tmp_path):
     weights = path.plot_weights()
     assert weights.get_ylabel() == "weight"
     assert {text.get_text() for text in weights.get_legend().get_texts()} >= {"1", "3"}
-    flow = df.learning_path(X, y, df.huber_flow(0.5), 5.0, probes=2)
+    flow = df.learning_path(X, y, df.models.huber_flow(0.5), 5.0, probes=2)
     assert df.load(flow.save(tmp_path / "flow.nc")).net.name == flow.net.name
 
 
@@ -273,17 +278,17 @@ def test_an_interrupted_path_ends_where_it_was(data):
     [
         (dict(net=3), "net must be a network or a flow"),
         (dict(net=df.DiagonalNetwork(np.array([0.1, 0.2]))), "alpha must be one number"),
-        (dict(net=df.huber_flow(1.0, outliers=df.Gaussian(1.0))), "no randomness z"),
-        (dict(net=df.phase_retrieval_flow()), "does not depend on w"),
+        (dict(net=df.models.huber_flow(1.0, outliers=df.Gaussian(1.0))), "no randomness z"),
+        (dict(net=df.models.phase_retrieval_flow()), "does not depend on w"),
         (dict(t_max=-1.0), "t_max must be"),
         (dict(trainer=df.SGD(0.1, 0.5)), "without noise and batches"),
         (dict(trainer="adam"), "trainer must be"),
         (dict(probes=-1), "probes must be"),
-        (dict(net=df.logistic_flow(), fit_intercept=True), "fit_intercept must be False"),
+        (dict(net=df.models.logistic_flow(), fit_intercept=True), "fit_intercept must be False"),
         (dict(coordinates=[100]), "coordinates must be"),
         (dict(tol=1.0), "tol must be"),
         (dict(y=np.zeros(N), t_max=None), "t_max must be given"),
-        (dict(net=df.logistic_flow(), y=np.ones(N) * (np.arange(N) % 2)), "y must be -1 or 1"),
+        (dict(net=df.models.logistic_flow(), y=np.ones(N) * (np.arange(N) % 2)), "y must be -1 or 1"),
         (dict(exact=True, probes=0), "probes must be > 0"),
         (dict(trainer=df.GradientDescent(1.0), t_max=0.3), "at least one step"),
     ],
@@ -324,7 +329,7 @@ def test_short_rows_and_few_data(data):
     X[:10] = 0.0
     path = df.learning_path(X, y, NET, 5.0, exact=False)
     assert np.all(path.left_out[:, :10] == 0.0)
-    few = df.learning_path(X[10:30, :5], y[10:30], df.ridge_flow(), 20.0, fit_intercept=True)
+    few = df.learning_path(X[10:30, :5], y[10:30], df.models.ridge_flow(), 20.0, fit_intercept=True)
     assert few.degrees_of_freedom[0] == pytest.approx(1.0)
     assert abs(few.degrees_of_freedom[-1] - 6.0) < 1.5  # five features and an intercept, 8 probes of 20 data
 

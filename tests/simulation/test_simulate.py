@@ -206,7 +206,7 @@ def test_reduced_rows_have_the_same_normal_equations():
 
 
 def test_files_hold_everything(sparse, tmp_path):
-    net = df.TruncatedDiagonalNetwork(np.array([0.3, 0.8]), 0.05, 3, M=4.0)
+    net = df.models.TruncatedDiagonalNetwork(np.array([0.3, 0.8]), 0.05, 3, M=4.0)
     runs = quick(sparse, net, trainer=df.GradientDescent(0.5), t_eval=[0.0, 5.0], coordinates=[1], seed=7)
     again = df.load(runs.save(tmp_path / "runs.nc"))
     for name in runs.quantities():
@@ -349,7 +349,7 @@ def test_bad_input_is_refused_by_name(sparse, options, message):
         lambda: df.GradientDescent(0.0),
         lambda: df.GradientDescent(np.nan),
         lambda: df.GradientFlow(0.5),
-        lambda: df.TruncatedDiagonalNetwork(1.0, M=0.0),
+        lambda: df.models.TruncatedDiagonalNetwork(1.0, M=0.0),
     ],
 )
 def test_bad_trainers_are_refused(make):
@@ -371,7 +371,7 @@ def test_arrays_of_the_task_are_refused(sparse):
     with pytest.raises(df.InputError, match="alpha and lam must be single numbers when start"):
         quick(sparse, NET(np.array([1.0, 2.0])), start=(np.ones(30), np.ones(30)))
     with pytest.raises(df.InputError, match="DiagonalNetwork"):
-        df.fixed_point(sparse, df.TruncatedDiagonalNetwork(0.5))
+        df.fixed_point(sparse, df.models.TruncatedDiagonalNetwork(0.5))
 
 
 def test_progress_is_told_to_a_function_that_may_stop_it(sparse):

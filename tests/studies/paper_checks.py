@@ -33,10 +33,10 @@ def curves(data, which, tol, rtol=None, d=None, inputs="gaussian", infinite=True
 
 def large_init(data, scale):
     curves(data, [0], 3e-3, rtol=0.3)
-    lazy = df.lazy_curves(TASK, NET(1.0), data["lazy_time"].values)
+    lazy = df.theory.lazy_curves(TASK, NET(1.0), data["lazy_time"].values)
     np.testing.assert_allclose(data["lazy_train_error"], lazy.train_error, rtol=1e-10)
     np.testing.assert_allclose(data["lazy_test_error"], lazy.test_error, rtol=1e-10)
-    one = df.lazy_curves(TASK, NET(scale.large[1]), data["t"].values[1][1:40:13])
+    one = df.theory.lazy_curves(TASK, NET(scale.large[1]), data["t"].values[1][1:40:13])
     np.testing.assert_allclose(data["lazy_at"].values[1, 1:40:13, 1], one.test_error, rtol=1e-9)
     assert abs(float(data["plateau"]) - (0.05 + 0.01 / 0.5)) < 1e-12
     assert float(data["end"]) == df.fixed_point(TASK, NET(1.0, 0.2)).test_error
@@ -53,8 +53,8 @@ def rates(data, scale):
         alpha = float(data["alpha"][k])
         assert float(data["gamma"][k]) == df.convergence_rate(task, NET(alpha)).gamma
         d = int(data["dimension"][0])
-        drawn = df.training_data(task, d, run=2)
-        w = df.minimizer(drawn.X, drawn.y, NET(alpha)).w
+        drawn = df.data.training_data(task, d, run=2)
+        w = df.endpoints.minimizer(drawn.X, drawn.y, NET(alpha)).w
         K = np.diag(np.sqrt(w**2 + alpha**4))
         # the flow near its end: d/dt of the error of w is -K XᵀX/δ times it
         matrix = K @ drawn.X.T @ drawn.X * d / len(drawn.y)
@@ -72,8 +72,8 @@ def fixed_points(data, scale):
     np.testing.assert_allclose(data["train_error"], runs.train_error[..., -1], **TIGHT)
     point = df.fixed_point(TASK, NET(alphas))
     np.testing.assert_array_equal(data["test_error_expected"], point.test_error)
-    drawn = df.training_data(TASK, 200, inputs=gene_inputs("luad"), run=1)
-    w = df.minimizer(drawn.X, drawn.y, NET(1.0)).w
+    drawn = df.data.training_data(TASK, 200, inputs=gene_inputs("luad"), run=1)
+    w = df.endpoints.minimizer(drawn.X, drawn.y, NET(1.0)).w
     k = int(np.argmin(np.abs(alphas - 1.0)))
     if alphas[k] == 1.0:
         expected = np.mean((w - drawn.w_star) ** 2) + TASK.sigma**2
@@ -93,9 +93,12 @@ def over_delta(data, scale, net):
     np.testing.assert_allclose(float(data["test_error_expected"][k]), point.test_error, rtol=1e-12)
     shown = df.Task(data.attrs["shown_delta"], TASK.sigma, TASK.prior)
     np.testing.assert_allclose(data["cdf"], df.fixed_point(shown, net).cdf(data["w"].values))
-    drawn = df.training_data(shown, scale.d, run=2)
+    drawn = df.data.training_data(shown, scale.d, run=2)
     np.testing.assert_allclose(
-        data["minimizer_weights"].values[2], df.minimizer(drawn.X, drawn.y, net).w, rtol=1e-9, atol=1e-12
+        data["minimizer_weights"].values[2],
+        df.endpoints.minimizer(drawn.X, drawn.y, net).w,
+        rtol=1e-9,
+        atol=1e-12,
     )
 
 
@@ -152,10 +155,10 @@ def universality(data, scale):
 
 def rates_real(data, scale):
     curves(data, [1], scale.tol, d=200, inputs=gene_inputs("luad"), infinite=False, near=ROUNDED)
-    drawn = df.training_data(TASK, 200, gene_inputs("luad"), run=0)
+    drawn = df.data.training_data(TASK, 200, gene_inputs("luad"), run=0)
     values = np.linalg.svd(drawn.X, compute_uv=False) ** 2 / TASK.delta
     np.testing.assert_allclose(data["eigenvalues"].values[0], np.sort(values))
-    w = df.minimizer(drawn.X, drawn.y, NET(0.4)).w
+    w = df.endpoints.minimizer(drawn.X, drawn.y, NET(0.4)).w
     mode = np.linalg.eigvalsh(drawn.X @ np.diag(np.sqrt(w**2 + 0.4**4)) @ drawn.X.T)[0] / TASK.delta
     np.testing.assert_allclose(data["local_rate"].values[2, 0], mode, rtol=1e-9)
     corner = np.trapezoid(data["corner"], data["eigenvalue"])
@@ -189,7 +192,7 @@ def paths(data, scale):
 def truncated(data, scale):
     """Networks by `simulate`, DMFT as a network (not as a flow of layers), with its own blocks and paths."""
     task = df.Task(0.5, 0.1, df.Discrete([-1.0, 0.0, 1.0], [0.05, 0.9, 0.05]))
-    net, t = df.TruncatedDiagonalNetwork(0.3, 0.05, 2, M=1.0), data["time"].values
+    net, t = df.models.TruncatedDiagonalNetwork(0.3, 0.05, 2, M=1.0), data["time"].values
     again = dict(d=scale.d_curves, runs=3, t_eval=t, seed=2000, progress=False)
     runs = df.simulate(task, net, t[-1], **again)
     plain = df.simulate(task, NET(0.3, 0.05), t[-1], **again)
@@ -203,7 +206,7 @@ def truncated(data, scale):
         assert np.all(apart <= 4 * bars + 1e-12)
     # f = Xw - Xw* on the data of one of the largest networks
     d = int(data["dimension"][-1])
-    drawn = df.training_data(task, d, seed=2000, run=1)
+    drawn = df.data.training_data(task, d, seed=2000, run=1)
     moments = data["moment"].values
     runs = df.simulate(task, net, 10.0, d=d, runs=2, t_eval=moments, seed=2000, weights=True, progress=False)
     xi = drawn.y - drawn.X @ drawn.w_star
@@ -214,8 +217,8 @@ def truncated(data, scale):
 def generalization(data, scale):
     for row, sigma in enumerate((0.1, 0.3)):
         task = df.Task(0.5, sigma, TASK.prior)
-        drawn = df.training_data(task, data.attrs["d"], run=3)
-        w = df.minimizer(drawn.X, drawn.y, NET(0.58)).w
+        drawn = df.data.training_data(task, data.attrs["d"], run=3)
+        w = df.endpoints.minimizer(drawn.X, drawn.y, NET(0.58)).w
         error = np.mean((w - drawn.w_star) ** 2) + sigma**2
         np.testing.assert_allclose(data["test_error"].values[row, 2, 3], error, rtol=1e-8)
         expected = df.fixed_point(task, NET(np.array([0.02, 0.1, 0.58, 3.0]))).test_error
@@ -236,8 +239,8 @@ def rate_limits(data, scale):
 def late_times(data, scale):
     """Responses by matrix exponentials, transforms by the equation they obey, one network by its matrix."""
     gamma, seed = df.convergence_rate(TASK, NET(1.0)).gamma, data.attrs["seed"]
-    drawn = df.training_data(TASK, 200, seed=seed, run=1)
-    w = df.minimizer(drawn.X, drawn.y, NET(1.0)).w
+    drawn = df.data.training_data(TASK, 200, seed=seed, run=1)
+    w = df.endpoints.minimizer(drawn.X, drawn.y, NET(1.0)).w
     flow = np.sqrt(w**2 + 1)[:, None] * drawn.X.T @ drawn.X / 0.5
     for column, age in ((0, 0.5), (8, 2.5)):
         kicked = scipy.linalg.expm(-flow * age / gamma) * np.sqrt(w**2 + 1)
@@ -248,7 +251,10 @@ def late_times(data, scale):
     rates = [df.convergence_rate(df.Task(delta, TASK.sigma, TASK.prior), NET(1.0)).u for delta in (0.5, 2.0)]
     np.testing.assert_allclose(data["lowest_u"], np.ravel(rates), rtol=1e-9)
     over = df.Task(2.0, TASK.sigma, TASK.prior)
-    drawn, gamma = df.training_data(over, 80, seed=seed, run=4), df.convergence_rate(over, NET(0.5)).gamma
+    drawn, gamma = (
+        df.data.training_data(over, 80, seed=seed, run=4),
+        df.convergence_rate(over, NET(0.5)).gamma,
+    )
     runs = df.simulate(
         over, NET(0.5), 10 / gamma, d=80, runs=5, t_eval=[7 / gamma, 10 / gamma], seed=seed,
         tol=1e-9, progress=False,
@@ -256,7 +262,7 @@ def late_times(data, scale):
     least = np.mean((drawn.y - drawn.X @ np.linalg.lstsq(drawn.X, drawn.y)[0]) ** 2)
     above = runs.train_error[4] - least  # of order 1e-8 and less, the difference of numbers of order 1e-2
     np.testing.assert_allclose(data["excess"].values[1, 4], above, rtol=1e-3, atol=1e-13)
-    w = df.minimizer(drawn.X, drawn.y, NET(0.5)).w
+    w = df.endpoints.minimizer(drawn.X, drawn.y, NET(0.5)).w
     flow = np.sqrt(w**2 + 0.5**4)[:, None] * drawn.X.T @ drawn.X / 2
     slowest = np.min(np.linalg.eigvals(flow).real) / gamma
     np.testing.assert_allclose(data["own_rate"].values[1, 4], slowest, rtol=1e-9)
@@ -272,7 +278,7 @@ def identities(data, scale):
     np.testing.assert_allclose(data["layers_corrected"], scale_seen, rtol=1e-4)
     np.testing.assert_allclose(data["layers"], (runs.loss - 0.5 * runs.train_error) / 0.2, rtol=1e-4)
     assert 0.98 < float(data["noise_fitted"]) < 1.005
-    lazy = df.lazy_curves(TASK, NET(1.0), np.array([0.0, 0.3, 1.0, 3.0]))
+    lazy = df.theory.lazy_curves(TASK, NET(1.0), np.array([0.0, 0.3, 1.0, 3.0]))
     np.testing.assert_allclose(data["lazy_form"], lazy.C_w[1:, 0], rtol=1e-10)
 
 
@@ -290,13 +296,13 @@ def own_equation(drawn, alpha, lam, t):
 
 def search_phase(data, scale):
     t, seed = data["search_time"].values, data.attrs["seed"] + 1003
-    drawn = df.training_data(TASK, data.attrs["d"], seed=seed, run=3)
+    drawn = df.data.training_data(TASK, data.attrs["d"], seed=seed, run=3)
     w = own_equation(drawn, 1e-3, 0.2, t)
     np.testing.assert_allclose(data["search_weights"].values[1, 3], w / 1e-6, rtol=1e-5, atol=1e-7)
     moved = np.mean((w[-1] - drawn.w_star) ** 2) - np.mean(drawn.w_star**2)
     first = np.mean(drawn.w_star**2) + TASK.sigma**2
     np.testing.assert_allclose(data["search_moved"].values[1, 1, 1, 3, -1], moved / first / 1e-6, rtol=1e-3)
-    law = df.search_phase(TASK, NET(1e-6, 0.2)).law()
+    law = df.theory.search_phase(TASK, NET(1e-6, 0.2)).law()
     _, overlap = law.moments(law.path, t)
     np.testing.assert_allclose(data["search_moved_form"][1, 1], -2 * overlap / 1e-12 / 0.11, rtol=1e-4)
     cdf = np.array([0.9, 0.1]) @ data["search_cdf"].values
@@ -318,7 +324,7 @@ def search_phase(data, scale):
 def infinite_data(data, scale):
     lam, t = data.attrs["lam"], np.linspace(0.0, 120.0, 481)
     task = df.Task(20.0, 0.1, df.Discrete([1.0, 0.5, 0.0, -0.5, -1.0], [0.1, 0.1, 0.6, 0.1, 0.1]))
-    drawn = df.training_data(task, data.attrs["d"], seed=data.attrs["seed"] + 2005, run=2)
+    drawn = df.data.training_data(task, data.attrs["d"], seed=data.attrs["seed"] + 2005, run=2)
     alone = drawn._replace(X=np.eye(len(drawn.w_star)), y=drawn.w_star)  # g = w - w*
     off = own_equation(drawn, 1e-3, lam, t) - own_equation(alone, 1e-3, lam, t)
     np.testing.assert_allclose(data["path_distance"].values[0, 0, 2], np.sqrt(np.mean(off**2)), rtol=1e-3)
@@ -328,12 +334,14 @@ def infinite_data(data, scale):
     np.testing.assert_allclose(data["half_time"], half, rtol=3e-5)  # left out: α²
     # Riccati's equation of U = u² for w* = 1: Bessel functions tell the step and the approach
     tau, net = np.linspace(-10.0, 0.0, 20001), NET(1.0, lam)
-    rich = df.infinite_data_curves(df.Discrete([1.0], [1.0]), NET(100.0, lam), tau + 2 * np.log(100.0) / lam)
+    rich = df.theory.infinite_data_curves(
+        df.Discrete([1.0], [1.0]), NET(100.0, lam), tau + 2 * np.log(100.0) / lam
+    )
     place = tau[np.argmax(np.sqrt(rich.forms["rich"]) >= 0.5 * net.lam)]
     shift = data["grokking_time"].values - 2 * np.log(data["grokking"].values) / lam
     np.testing.assert_allclose(shift, place, atol=1e-3)
     late = np.array([30.0, 45.0])
-    end = np.sqrt(df.infinite_data_curves(df.Discrete([1.0], [1.0]), net, late).test_error) - lam
+    end = np.sqrt(df.theory.infinite_data_curves(df.Discrete([1.0], [1.0]), net, late).test_error) - lam
     rate = -np.diff(np.log(np.abs(end))) / np.diff(late)
     np.testing.assert_allclose(data["approach_rate"].values[0], rate, rtol=5e-3)
 
@@ -341,7 +349,7 @@ def infinite_data(data, scale):
 def phase_limits(data, scale):
     """The first jump by hand, networks of α = 10 for the limit α → ∞, memory by a matrix exponential."""
     d, s, tau = scale.d_curves, data["s"].values, data["tau"].values
-    drawn = df.training_data(TASK, d, seed=1000, run=2)
+    drawn = df.data.training_data(TASK, d, seed=1000, run=2)
     pull = drawn.X.T @ drawn.y / TASK.delta
     first = int(np.argmax(np.abs(pull)))
     jump = 2 / abs(pull[first])
@@ -379,14 +387,14 @@ def descended(drawn, alpha, count):
 
 def as_printed(data, scale):
     """Steps written out, on the data of two runs; the slope by a share twice as far."""
-    drawn = df.training_data(TASK, scale.d, seed=5000, run=3, targets="iid")
+    drawn = df.data.training_data(TASK, scale.d, seed=5000, run=3, targets="iid")
     w, k = descended(drawn, 1.5, 20), int(np.argmin(np.abs(data["t"].values - 2.0)))
     error = np.mean((w - drawn.w_star) ** 2) + TASK.sigma**2
     np.testing.assert_allclose(data["test_error"].values[2, 3, k], error, rtol=1e-10)
     np.testing.assert_allclose(
         data["train_error"].values[2, 3, k], np.mean((drawn.X @ w - drawn.y) ** 2), rtol=1e-9
     )
-    other = df.training_data(TASK, scale.d, seed=5001, run=7, targets="iid")
+    other = df.data.training_data(TASK, scale.d, seed=5001, run=7, targets="iid")
     assert float(data["iid_share"][7]) == np.mean(other.w_star)
     w = descended(other, 0.5, 20)
     error = np.mean((w - other.w_star) ** 2) + TASK.sigma**2
@@ -402,7 +410,7 @@ def as_printed(data, scale):
 
 def message_passing(data, scale):
     """Two iterates of the lasso written out; the law of an iterate by draws; closed forms of case (ii)."""
-    drawn = df.training_data(TASK, 2 * scale.d, seed=6000, run=4)
+    drawn = df.data.training_data(TASK, 2 * scale.d, seed=6000, run=4)
     X, y, delta, lam = drawn.X, drawn.y, 0.5, 0.1
     x = X.T @ y / delta
     w = np.sign(x) * np.maximum(np.abs(x) - lam, 0)
@@ -417,7 +425,7 @@ def message_passing(data, scale):
     np.testing.assert_allclose(data["mapped"].values[1], [0.5, TASK.sigma**2, 0.0], rtol=1e-12)
     point, net = df.fixed_point(TASK, NET(0.5)), NET(0.5)
     np.testing.assert_allclose(data["mapped"].values[2], [1.0, point.tau**2, point.R_w], rtol=1e-9)
-    steps, rng = df.state_evolution(TASK, net, 3), np.random.default_rng(0)
+    steps, rng = df.endpoints.state_evolution(TASK, net, 3), np.random.default_rng(0)
     x = (rng.random(400_000) < 0.1) + steps.tau[2] * rng.standard_normal(400_000)
     found = scipy.optimize.brentq(lambda w: w + steps.t[2] * np.arcsinh(w / 0.25) - np.median(x), -5, 5)
     near = np.interp(found, data["place"].values, data["entries_evolution"].values[2])
@@ -427,10 +435,12 @@ def message_passing(data, scale):
 def double_descent(data, scale):
     """Interpolation and least squares of one data set; the exact mean of least squares at finite n and d."""
     task = df.Task(0.9, TASK.sigma, TASK.prior)
-    drawn = df.training_data(task, 300, seed=8000, run=2)
-    error = np.mean((df.minimizer(drawn.X, drawn.y, NET(1.0)).w - drawn.w_star) ** 2) + TASK.sigma**2
+    drawn = df.data.training_data(task, 300, seed=8000, run=2)
+    error = (
+        np.mean((df.endpoints.minimizer(drawn.X, drawn.y, NET(1.0)).w - drawn.w_star) ** 2) + TASK.sigma**2
+    )
     np.testing.assert_allclose(float(data["test_error"].values[0, 2, 2]), error, rtol=1e-8)
-    wide = df.training_data(df.Task(1.1, TASK.sigma, TASK.prior), 300, seed=8000, run=2)
+    wide = df.data.training_data(df.Task(1.1, TASK.sigma, TASK.prior), 300, seed=8000, run=2)
     error = np.mean((np.linalg.lstsq(wide.X, wide.y)[0] - wide.w_star) ** 2) + TASK.sigma**2
     np.testing.assert_allclose(float(data["test_error"].values[0, 3, 2]), error, rtol=1e-8)
     exact, runs = 0.01 * (1 + 300 / (330 - 300 - 1)), data["test_error"].values[0, 3]  # inverse Wishart
@@ -452,8 +462,8 @@ def decay_rates(data, scale):
     """Runs and minimizers called anew; the linear flow as a matrix, not by its modes; the law by draws."""
     net, seed, t = NET(0.5, 0.2), 2500, 5 * 2.0 ** np.arange(7)
     runs = df.simulate(TASK, net, 320.0, d=400, runs=20, t_eval=t, seed=seed, progress=False)
-    drawn = df.training_data(TASK, 400, seed=seed, run=3)
-    w = df.minimizer(drawn.X, drawn.y, net).w
+    drawn = df.data.training_data(TASK, 400, seed=seed, run=3)
+    w = df.endpoints.minimizer(drawn.X, drawn.y, net).w
     least = np.mean((drawn.X @ w - drawn.y) ** 2) / 2 + 0.2 * np.mean(np.abs(w))
     np.testing.assert_allclose(data["gap"].values[3], runs.loss[3] - least, rtol=1e-4)
     found = df.solve(TASK, net, 40.0, tol=scale.tol, seed=seed, progress=False).at(t[:4])
@@ -466,16 +476,16 @@ def decay_rates(data, scale):
         seen = np.searchsorted(np.sort(rate[pick]), data["rate_at"]) / len(rate)
         assert np.max(np.abs(seen - data[f"cdf_{name}"])) < 2 / 400_000**0.5
     d = int(data["dimension"][0])
-    drawn = df.training_data(TASK, d, seed=seed, run=5)
-    w = df.minimizer(drawn.X, drawn.y, net).w
+    drawn = df.data.training_data(TASK, d, seed=seed, run=5)
+    w = df.endpoints.minimizer(drawn.X, drawn.y, net).w
     gram = drawn.X.T @ drawn.X / 0.5
     g = drawn.X.T @ (drawn.X @ w - drawn.y) / 0.5
     matrix = np.diag(np.abs(w)) @ gram
     slow = [0.2 - np.max(np.abs(g[w == 0])), np.min(np.linalg.eigvals(matrix[w != 0][:, w != 0]).real)]
     np.testing.assert_allclose(data["slowest"].values[0, 5], min(slow), rtol=1e-6)
     d = int(data["dimension"][-1])
-    drawn = df.training_data(TASK, d, seed=seed, run=5)
-    w = df.minimizer(drawn.X, drawn.y, net).w
+    drawn = df.data.training_data(TASK, d, seed=seed, run=5)
+    w = df.endpoints.minimizer(drawn.X, drawn.y, net).w
     matrix = (np.diag(np.abs(w)) @ drawn.X.T @ drawn.X / 0.5)[w != 0][:, w != 0]
     size = np.abs(w[w != 0])
     left = np.diag(scipy.linalg.expm(-4.0 * matrix))[(size >= 0.05) & (size < 0.2)]

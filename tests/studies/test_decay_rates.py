@@ -12,8 +12,8 @@ TASK, NET = df.Task(0.5, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(0.5, 0.2)
 def test_a_pushed_coordinate_relaxes_as_its_modes_say():
     """dw/dt = -|w|g - λw from the minimizer, one coordinate pushed by 1e-5: nonlinear terms are of that
     order."""
-    drawn = df.training_data(TASK, 40, seed=7)
-    w = df.minimizer(drawn.X, drawn.y, NET).w
+    drawn = df.data.training_data(TASK, 40, seed=7)
+    w = df.endpoints.minimizer(drawn.X, drawn.y, NET).w
     size, values, shares = modes(drawn, w)
     which, t = np.flatnonzero(w), np.array([1.0, 5.0, 20.0])
     for k in (0, len(which) - 1):

@@ -179,7 +179,7 @@ def test_a_study_of_best_scales(tmp_path):
         "network": {"alpha": 1.0},
         "best_alpha": {},
     }
-    data = df.sweep(df.Study.make(study), tmp_path, progress=False)
+    data = df.sweep(df.studies.Study.make(study), tmp_path, progress=False)
     expected = df.optimize(df.Task(np.array([[0.5], [2.0]]), np.array([0.0, 0.3]), df.Bernoulli(0.1)), NET)
     np.testing.assert_allclose(
         data["best_alpha_best_alpha"].values.ravel(), expected.best["alpha"].ravel(), rtol=1e-9

@@ -406,7 +406,7 @@ def test_networks_of_a_law_have_no_excess_over_it():
 
 def test_a_truncated_network_is_that_of_simulate():
     """The same data, trained to 1e-3 and to 1e-6; layers make the weights."""
-    net = df.TruncatedDiagonalNetwork(0.3, 0.05, 2, M=1.0)
+    net = df.models.TruncatedDiagonalNetwork(0.3, 0.05, 2, M=1.0)
     one = trained(net, 40, 7, 1)
     runs = df.simulate(SIGNED, net, 10.0, d=40, runs=2, t_eval=TIMES, seed=7, weights=True, progress=False)
     np.testing.assert_allclose(one.w, runs.weights[1], atol=2e-3)
@@ -428,8 +428,8 @@ def test_draws_keep_shares_and_weights():
 def test_local_rate_is_that_of_training():
     """The slope of a run's training error at late times, d = 40."""
     task, net = df.Task(0.5, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(1.0)
-    drawn = df.training_data(task, 40)
-    (gamma,) = local_rates(drawn.X, df.minimizer(drawn.X, drawn.y, net).w[None], np.ones(1))
+    drawn = df.data.training_data(task, 40)
+    (gamma,) = local_rates(drawn.X, df.endpoints.minimizer(drawn.X, drawn.y, net).w[None], np.ones(1))
     t = np.array([8.0, 10.0]) / gamma
     runs = df.simulate(task, net, t[-1], d=40, runs=1, t_eval=t, tol=1e-11, progress=False)
     slope = -np.diff(np.log(runs.train_error[0])) / np.diff(t)
@@ -438,7 +438,7 @@ def test_local_rate_is_that_of_training():
 
 def test_training_data_are_those_of_simulate():
     task = df.Task(0.5, 0.3, df.Bernoulli(0.2))
-    drawn = df.training_data(task, 30, inputs="binary", seed=4, run=2)
+    drawn = df.data.training_data(task, 30, inputs="binary", seed=4, run=2)
     runs = df.simulate(
         task,
         df.DiagonalNetwork(0.5),
@@ -828,6 +828,6 @@ def test_the_law_of_paths_tells_a_fifth_more_initial_scale(monkeypatch):
 
 def test_a_cohort_that_is_not_there_leaves_no_trace(tmp_path, monkeypatch):
     monkeypatch.setenv("DYNAFIELD_DATA", str(tmp_path / "nothing"))
-    with pytest.raises(df.FileError, match="not been downloaded"):
+    with pytest.raises(df.errors.FileError, match="not been downloaded"):
         df.reproduce("gene-histogram", out=tmp_path / "out", data="pancan")
     assert not (tmp_path / "out").exists()

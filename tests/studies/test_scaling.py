@@ -7,27 +7,27 @@ import xarray as xr
 import dynafield as df
 from dynafield.studies.scaling import fitted
 
-LINEAR = {"linear": df.ridge_flow()}
+LINEAR = {"linear": df.models.ridge_flow()}
 
 
 def task_of(beta, delta=50.0, cutoff=3e4):
-    return df.Task(delta, 0.0, df.Gaussian(1.0), spectrum=df.PowerLaw(2.0, cutoff, source=beta))
+    return df.Task(delta, 0.0, df.Gaussian(1.0), spectrum=df.data.PowerLaw(2.0, cutoff, source=beta))
 
 
 @pytest.mark.parametrize("beta", [0.5, 1.0])
 def test_linear_models_have_the_exponents_of_theory(beta):
     """The cutoff bends what is left at the end, by (s_K/s)^β: a percent or two here."""
-    law = df.scaling_law(task_of(beta), LINEAR, times=np.geomspace(0.01, 10, 13))
+    law = df.studies.scaling_law(task_of(beta), LINEAR, times=np.geomspace(0.01, 10, 13))
     assert law.exponent("linear").value == pytest.approx(beta, abs=0.03)
     assert law.expected()["lazy", "time"] == beta
-    samples = df.scaling_law(task_of(beta), LINEAR, sizes=np.geomspace(0.003, 0.03, 6))
+    samples = df.studies.scaling_law(task_of(beta), LINEAR, sizes=np.geomspace(0.003, 0.03, 6))
     assert samples.exponent("linear", "samples").value == pytest.approx(2.0 * beta, abs=0.05)
 
 
 def test_networks_are_solved_and_all_three_laws_told(tmp_path):
-    task = df.Task(1.0, 0.1, df.Gaussian(1.0), spectrum=df.Spectrum.groups([(0.2, 4.0), (0.8, 0.25)]))
+    task = df.Task(1.0, 0.1, df.Gaussian(1.0), spectrum=df.data.Spectrum.groups([(0.2, 4.0), (0.8, 0.25)]))
     nets = LINEAR | {"network": df.DiagonalNetwork(0.5)}
-    law = df.scaling_law(
+    law = df.studies.scaling_law(
         task, nets, times=[0.5, 1.0, 2.0, 4.0], sizes=[0.5, 1.0, 2.0, 4.0], tol=1e-2, progress=False
     )
     assert law.along == ("time", "samples", "compute")
@@ -59,13 +59,15 @@ def test_fits_tell_how_straight_a_line_is():
 
 
 REFUSED = {
-    "nets must map": lambda: df.scaling_law(task_of(1.0), df.ridge_flow(), times=[1.0]),
-    "times or sizes": lambda: df.scaling_law(task_of(1.0), LINEAR),
-    "times must increase": lambda: df.scaling_law(task_of(1.0), LINEAR, times=[2.0, 1.0]),
-    "times must be given": lambda: df.scaling_law(task_of(1.0), {"a": df.logistic_flow()}, sizes=[0.5, 1.0]),
-    "net and along": lambda: df.scaling_law(task_of(1.0), LINEAR, times=[1.0, 2.0, 3.0, 4.0]).exponent(
-        "other"
+    "nets must map": lambda: df.studies.scaling_law(task_of(1.0), df.models.ridge_flow(), times=[1.0]),
+    "times or sizes": lambda: df.studies.scaling_law(task_of(1.0), LINEAR),
+    "times must increase": lambda: df.studies.scaling_law(task_of(1.0), LINEAR, times=[2.0, 1.0]),
+    "times must be given": lambda: df.studies.scaling_law(
+        task_of(1.0), {"a": df.models.logistic_flow()}, sizes=[0.5, 1.0]
     ),
+    "net and along": lambda: df.studies.scaling_law(
+        task_of(1.0), LINEAR, times=[1.0, 2.0, 3.0, 4.0]
+    ).exponent("other"),
 }
 
 

@@ -39,7 +39,7 @@ def test_uncorrelated_inputs_leave_every_coordinate_to_itself():
     X = infinite_data.uncorrelated(np.random.default_rng(0), 30, 10)
     np.testing.assert_allclose(X.T @ X / 3, np.eye(10), atol=1e-12)
     targets, net, t = np.array([1.0, -0.3, 0.05]), df.DiagonalNetwork(0.2, 0.1), np.array([0.0, 3.0, 30.0])
-    expected = df.infinite_data_paths(targets, net, t)
+    expected = df.theory.infinite_data_paths(targets, net, t)
     np.testing.assert_allclose(infinite_data.decoupled(targets, net, t), expected.T, rtol=1e-7, atol=1e-10)
 
 

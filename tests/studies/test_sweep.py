@@ -55,7 +55,7 @@ def change(path, value):
 
 
 def test_axes_points_and_batches():
-    study = df.Study.make(BASE | {"batch": 4, "fixed_point": {}})
+    study = df.studies.Study.make(BASE | {"batch": 4, "fixed_point": {}})
     assert study.shape == (3, 2)
     assert [axis.name for axis in study.axes] == ["alpha", "lam"]
     points = study.points()
@@ -69,11 +69,11 @@ def test_spectra_are_an_axis(tmp_path):
     texts = ["groups:1@1", "groups:4@0.2,0.25@0.8"]
     content = change("task.spectrum", texts) | {"network": {"alpha": 0.5, "lam": 0.1}, "fixed_point": {}}
     del content["phases"]
-    found = df.sweep(df.Study.make(content), tmp_path, progress=False)
+    found = df.sweep(df.studies.Study.make(content), tmp_path, progress=False)
     values = found["fixed_point_test_error"].sel(spectrum=texts).values
     one, two = (
         df.Task(0.5, 0.1, df.Bernoulli(0.1), spectrum=x)
-        for x in (None, df.Spectrum.groups([(0.2, 4.0), (0.8, 0.25)]))
+        for x in (None, df.data.Spectrum.groups([(0.2, 4.0), (0.8, 0.25)]))
     )
     net = df.DiagonalNetwork(0.5, 0.1)
     assert values == pytest.approx([df.fixed_point(task, net).test_error for task in (one, two)], rel=1e-12)
@@ -82,11 +82,11 @@ def test_spectra_are_an_axis(tmp_path):
 def test_ranges_and_zipped_axes():
     content = change("network.alpha", {"first": 0.01, "last": 1, "count": 3, "scale": "log"})
     content["network"]["lam"] = "0:0.2:3"
-    study = df.Study.make(content | {"zip": [["alpha", "lam"]]})
+    study = df.studies.Study.make(content | {"zip": [["alpha", "lam"]]})
     assert study.shape == (3,)
     assert [p.alpha for p in study.points()] == pytest.approx([0.01, 0.1, 1])
     assert [p.lam for p in study.points()] == pytest.approx([0, 0.1, 0.2])
-    deep = df.Study.make(change("network.depth", [2, 3]) | {"batch": 100})
+    deep = df.studies.Study.make(change("network.depth", [2, 3]) | {"batch": 100})
     assert [len(batch.points) for batch in deep.batches()] == [6, 6]  # one depth at a time
 
 
@@ -123,27 +123,27 @@ def test_ranges_and_zipped_axes():
 )
 def test_what_is_wrong_is_named(path, value, words):
     with pytest.raises(df.InputError, match=words):
-        df.Study.make(change(path, value))
+        df.studies.Study.make(change(path, value))
 
 
 def test_impossible_combinations_are_refused_before_anything_runs():
     steps = change("trainer", {"step": 0.3})
     with pytest.raises(df.InputError, match=r"solve.t_eval must be a multiple of the step"):
-        df.Study.make(steps | {"solve": {"t_max": 1.0, "t_eval": [0.5]}})
+        df.studies.Study.make(steps | {"solve": {"t_max": 1.0, "t_eval": [0.5]}})
     with pytest.raises(df.InputError, match="phases must be false for a discrete trainer"):
-        df.Study.make(steps | {"solve": {"t_max": 0.9, "t_eval": [0.9], "phases": True}})
+        df.studies.Study.make(steps | {"solve": {"t_max": 0.9, "t_eval": [0.9], "phases": True}})
     with pytest.raises(df.InputError, match="needs something to compute"):
-        df.Study.make({key: value for key, value in BASE.items() if key != "phases"})
+        df.studies.Study.make({key: value for key, value in BASE.items() if key != "phases"})
     with pytest.raises(df.InputError, match=r"task.sigma is missing"):
-        df.Study.make(BASE | {"task": {"delta": 0.5, "prior": "bernoulli:0.1"}})
+        df.studies.Study.make(BASE | {"task": {"delta": 0.5, "prior": "bernoulli:0.1"}})
 
 
 def test_files_that_are_not_studies(tmp_path):
     (tmp_path / "bad.toml").write_text("alpha = [1,\n2\nx")
     with pytest.raises(df.InputError, match="line 3"):
-        df.Study.read(tmp_path / "bad.toml")
+        df.studies.Study.read(tmp_path / "bad.toml")
     with pytest.raises(df.InputError, match="readable TOML"):
-        df.Study.read(tmp_path / "none.toml")
+        df.studies.Study.read(tmp_path / "none.toml")
 
 
 def test_every_number_is_that_of_its_engine(tmp_path):
@@ -153,7 +153,7 @@ def test_every_number_is_that_of_its_engine(tmp_path):
         "convergence_rate": {},
         "simulate": {"t_max": 5.0, "d": 50, "runs": 2, "t_eval": [1.0, 5.0]},
     }
-    data = df.sweep(df.Study.make(content | {"seed": 3}), tmp_path / "out", workers=0)
+    data = df.sweep(df.studies.Study.make(content | {"seed": 3}), tmp_path / "out", workers=0)
     task = df.Task(0.5, 0.1, df.Bernoulli(0.1))
     net = df.DiagonalNetwork(np.array([[0.1], [0.5], [2.0]]), np.array([0.0, 0.1]))
     end = df.fixed_point(task, net)
@@ -181,7 +181,7 @@ def test_every_number_is_that_of_its_engine(tmp_path):
 def test_failed_points_are_recorded_and_the_rest_goes_on(tmp_path):
     content = change("task.delta", [0.5, 1.0]) | {"fixed_point": {}}
     del content["phases"]
-    data = df.sweep(df.Study.make(content), tmp_path / "out", workers=0)
+    data = df.sweep(df.studies.Study.make(content), tmp_path / "out", workers=0)
     at = data.sel(delta=1.0, lam=0.0)
     assert np.all(np.isnan(at["fixed_point_test_error"]))
     assert all("delta must not be 1" in str(error) for error in at["fixed_point_error"].values)
@@ -191,18 +191,18 @@ def test_failed_points_are_recorded_and_the_rest_goes_on(tmp_path):
 
 
 def test_a_changed_study_does_not_mix_with_old_points(tmp_path):
-    df.sweep(df.Study.make(BASE), tmp_path / "out", workers=0)
+    df.sweep(df.studies.Study.make(BASE), tmp_path / "out", workers=0)
     for other in (change("network.alpha", [0.1, 0.5]), BASE | {"seed": 1}, BASE | {"batch": 2}):
         with pytest.raises(df.InputError, match="out holds another study"):
-            df.sweep(df.Study.make(other), tmp_path / "out", workers=0)
+            df.sweep(df.studies.Study.make(other), tmp_path / "out", workers=0)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "study.json").write_text("{}")
     with pytest.raises(df.InputError, match="must be the folder of a study"):
-        df.sweep(df.Study.make(BASE), tmp_path / "other")
+        df.sweep(df.studies.Study.make(BASE), tmp_path / "other")
 
 
 def test_only_what_is_missing_is_done_and_damage_is_noticed(tmp_path, monkeypatch):
-    study = df.Study.make(BASE | {"batch": 1})
+    study = df.studies.Study.make(BASE | {"batch": 1})
     whole = df.sweep(study, tmp_path / "out", workers=0)
     store = Store.open(tmp_path / "out", study)
     assert store.missing() == []
@@ -279,7 +279,7 @@ def test_two_processes_one_of_them_killed(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Store, "keep", keep_and_kill)
     there = df.sweep(path, tmp_path / "there", workers=2)
-    assert len(kept) == len(Store.open(tmp_path / "here", df.Study.read(path)).batches)
+    assert len(kept) == len(Store.open(tmp_path / "here", df.studies.Study.read(path)).batches)
     assert there.identical(here)
 
 
@@ -319,14 +319,14 @@ def test_two_workers_one_of_them_killed(tmp_path):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Store, "keep", keep_and_kill)
             there = df.sweep(path, tmp_path / "there", scheduler=client)
-    assert len(kept) == len(Store.open(tmp_path / "here", df.Study.read(path)).batches)
+    assert len(kept) == len(Store.open(tmp_path / "here", df.studies.Study.read(path)).batches)
     assert there.identical(here)
 
 
 def test_what_it_will_cost(tmp_path):
     path = tmp_path / "finite.toml"
     path.write_text(FINITE)
-    simulating, naming = estimate(df.Study.read(path))
+    simulating, naming = estimate(df.studies.Study.read(path))
     assert (simulating.points, simulating.batches) == (12, 6)
     assert simulating.result_bytes == 12 * 2 * 2 * 3 * 8
     assert simulating.seconds > 0
@@ -335,15 +335,15 @@ def test_what_it_will_cost(tmp_path):
 
 def test_schedulers_that_are_not_there(tmp_path):
     with pytest.raises(df.InputError, match="scheduler must be the address"):
-        df.sweep(df.Study.make(BASE), tmp_path / "out", scheduler="nonsense")
+        df.sweep(df.studies.Study.make(BASE), tmp_path / "out", scheduler="nonsense")
     with pytest.raises(df.InputError, match="workers must be"):
-        df.sweep(df.Study.make(BASE), tmp_path / "out", workers=-1)
+        df.sweep(df.studies.Study.make(BASE), tmp_path / "out", workers=-1)
 
 
 def test_large_results_are_written_as_zarr(tmp_path, monkeypatch):
     """The same data, text and all; here a result is large from 100 bytes on."""
     zarr = pytest.importorskip("zarr")
-    study = df.Study.make(BASE)
+    study = df.studies.Study.make(BASE)
     small = df.sweep(study, tmp_path / "small")
     monkeypatch.setattr("dynafield.studies.store.LARGE", 100)
     df.sweep(study, tmp_path / "large")

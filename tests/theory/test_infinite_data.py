@@ -13,7 +13,7 @@ TARGETS = np.array([0.0, 0.1, 0.2, 0.5, 1.0])
 
 def gap(form, net, t, targets=TARGETS):
     """Largest distance of a closed form from the equation."""
-    return np.max(np.abs(form(targets[:, None], net, t) - df.infinite_data_paths(targets, net, t)))
+    return np.max(np.abs(form(targets[:, None], net, t) - df.theory.infinite_data_paths(targets, net, t)))
 
 
 def orders(gaps, alphas):
@@ -30,7 +30,7 @@ def test_without_decay_the_equation_is_riccatis(alpha):
     ratio = (alpha**2 - high) / (alpha**2 - low) * np.exp(-root * t)
     U = (high - low * ratio) / (1 - ratio)
     exact = 0.5 * (U - alpha**4 / U)
-    found = df.infinite_data_paths(w_star, df.DiagonalNetwork(alpha), t)
+    found = df.theory.infinite_data_paths(w_star, df.DiagonalNetwork(alpha), t)
     assert found == pytest.approx(exact, rel=1e-7, abs=1e-9)  # the integrator works to 1e-10 in s
 
 
@@ -45,7 +45,7 @@ def test_every_depth_is_that_of_the_layers(alpha, lam, depth):
 
     x = solve_ivp(layers, (0, 20), [alpha, alpha], "DOP853", t, rtol=1e-11, atol=1e-13).y
     exact = (x[0] ** depth - x[1] ** depth) / depth
-    found = df.infinite_data_paths([target, -target], df.DiagonalNetwork(alpha, lam, depth), t)
+    found = df.theory.infinite_data_paths([target, -target], df.DiagonalNetwork(alpha, lam, depth), t)
     assert found[0] == pytest.approx(exact, abs=1e-8)
     assert found[1] == pytest.approx(-exact, abs=1e-8)
 
@@ -123,7 +123,7 @@ def test_deep_search_ends_at_a_power_of_alpha(depth):
     for alpha in (0.2, 0.1, 0.05):
         predicted = 2 * alpha ** (2 - depth) / (depth - 2)
         t = np.linspace(0, 1.5 * predicted, 4001)
-        w = df.infinite_data_paths([1.0], df.DiagonalNetwork(alpha, 0.0, depth), t)[0]
+        w = df.theory.infinite_data_paths([1.0], df.DiagonalNetwork(alpha, 0.0, depth), t)[0]
         late.append(np.interp(0.5, w, t) - predicted)
         early = t[1 : np.searchsorted(t, 0.5 * predicted)]
         search = forms.search(np.array([[1.0]]), df.DiagonalNetwork(alpha, 0.0, depth), early)[0]
@@ -139,14 +139,14 @@ def test_deep_search_ends_at_a_power_of_alpha(depth):
 def test_curves_average_over_the_prior_and_agree_with_the_solver():
     t = np.array([1.0, 5.0, 20.0])
     net = df.DiagonalNetwork(0.3, 0.1)
-    atoms = df.infinite_data_curves(df.Discrete([0.0, -1.0], [0.9, 0.1]), net, t, sigma=0.2)
-    w = df.infinite_data_paths([-1.0], net, t)[0]
+    atoms = df.theory.infinite_data_curves(df.Discrete([0.0, -1.0], [0.9, 0.1]), net, t, sigma=0.2)
+    w = df.theory.infinite_data_paths([-1.0], net, t)[0]
     assert atoms.test_error == pytest.approx(0.1 * (w + 1) ** 2 + 0.04, rel=1e-9)
     assert atoms.C_w[0, 2] == pytest.approx(0.1 * (w[0] + 1) * (w[2] + 1), rel=1e-9)
     assert np.array_equal(atoms.train_error, atoms.test_error)
-    smooth = df.infinite_data_curves(df.Gaussian(1.0), net, t)
+    smooth = df.theory.infinite_data_curves(df.Gaussian(1.0), net, t)
     g = np.random.default_rng(0).standard_normal(20000)
-    draws = (df.infinite_data_paths(g, net, t) - g[:, None]) ** 2
+    draws = (df.theory.infinite_data_paths(g, net, t) - g[:, None]) ** 2
     error = np.std(draws, axis=0) / np.sqrt(len(g))
     assert np.all(np.abs(smooth.test_error - draws.mean(axis=0)) < 4 * error)
     # finite δ differs by a part of order 1/δ
@@ -166,7 +166,7 @@ def test_forms_that_apply_are_given(tmp_path):
         (0.1, 0.0, 3): {"search"},
     }
     for (alpha, lam, depth), expected in names.items():
-        found = df.infinite_data_curves(prior, df.DiagonalNetwork(alpha, lam, depth), t)
+        found = df.theory.infinite_data_curves(prior, df.DiagonalNetwork(alpha, lam, depth), t)
         assert set(found.forms) == expected
         if "composite" in expected:
             assert np.max(np.abs(found.forms["composite"] - found.test_error)) < 0.02 * found.test_error[0]
@@ -185,15 +185,15 @@ def test_forms_that_apply_are_given(tmp_path):
         ((df.Bernoulli(0.1), df.DiagonalNetwork(0.1), [-1.0]), "t must be times ≥ 0"),
         ((df.Bernoulli(0.1), df.DiagonalNetwork(0.1), [2.0, 1.0]), "increasing"),
         ((df.Bernoulli(0.1), df.DiagonalNetwork([0.1, 0.2]), [1.0]), "alpha must be one number"),
-        ((df.Bernoulli(0.1), df.TruncatedDiagonalNetwork(0.1), [1.0]), "DiagonalNetwork"),
+        ((df.Bernoulli(0.1), df.models.TruncatedDiagonalNetwork(0.1), [1.0]), "DiagonalNetwork"),
         (("bernoulli", df.DiagonalNetwork(0.1), [1.0]), "prior"),
     ],
 )
 def test_refusals(arguments, words):
     with pytest.raises(df.InputError, match=words):
-        df.infinite_data_curves(*arguments)
+        df.theory.infinite_data_curves(*arguments)
 
 
 def test_noise_must_not_be_negative():
     with pytest.raises(df.InputError, match="sigma"):
-        df.infinite_data_curves(df.Bernoulli(0.1), df.DiagonalNetwork(0.1), [1.0], sigma=-1.0)
+        df.theory.infinite_data_curves(df.Bernoulli(0.1), df.DiagonalNetwork(0.1), [1.0], sigma=-1.0)

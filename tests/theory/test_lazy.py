@@ -27,12 +27,12 @@ def test_closed_forms_satisfy_the_equations(delta):
 
 def test_limits_in_time():
     task = df.Task(0.5, 0.2, df.Gaussian(1.5))
-    curves = df.lazy_curves(task, df.DiagonalNetwork(3.0, depth=3), [0.0, 1e6])
+    curves = df.theory.lazy_curves(task, df.DiagonalNetwork(3.0, depth=3), [0.0, 1e6])
     assert curves.test_error[0] == pytest.approx(1.5**2 + 0.04, rel=1e-12)
     assert curves.train_error[0] == pytest.approx(1.5**2 + 0.04, rel=1e-12)
     assert curves.test_error[1] == pytest.approx(0.5 * 1.5**2 + 0.04 / 0.5, rel=1e-9)  # minimum norm
     assert curves.train_error[1] < 1e-12
-    over = df.lazy_curves(df.Task(2.0, 0.2, df.Gaussian(1.5)), df.DiagonalNetwork(3.0), [1e6])
+    over = df.theory.lazy_curves(df.Task(2.0, 0.2, df.Gaussian(1.5)), df.DiagonalNetwork(3.0), [1e6])
     assert over.train_error[0] == pytest.approx(0.04 / 2, rel=1e-9)
 
 
@@ -40,7 +40,7 @@ def test_many_late_times_are_quick_and_exact():
     """Two-time kernels at 200 times up to 1e6/α²: the last rows against their late-time laws at δ = 1."""
     alpha, task = 10.0, df.Task(1.0, 0.0, df.Gaussian(1.0))
     t = np.geomspace(1e-3, 1e6, 200) / alpha**2
-    curves = df.lazy_curves(task, df.DiagonalNetwork(alpha), t)
+    curves = df.theory.lazy_curves(task, df.DiagonalNetwork(alpha), t)
     late = alpha**2 * (t[-1] + t[-50:])  # near x = 0 the density is x^(-1/2)/π, up to a factor 1 - x/8
     assert curves.C_w[-1, -50:] == pytest.approx(1 / np.sqrt(np.pi * late), rel=0.1 / late[0])
     assert curves.C_f[-1, -50:] == pytest.approx(0.5 / np.sqrt(np.pi * late**3), rel=0.3 / late[0])
@@ -51,7 +51,7 @@ def test_many_late_times_are_quick_and_exact():
 
 
 def test_files_pictures_and_refusals(tmp_path, sparse):
-    curves = df.lazy_curves(sparse, df.DiagonalNetwork(10.0), np.geomspace(1e-4, 1, 20))
+    curves = df.theory.lazy_curves(sparse, df.DiagonalNetwork(10.0), np.geomspace(1e-4, 1, 20))
     again = df.load(curves.save(tmp_path / "lazy.nc"))
     assert np.array_equal(again.C_f, curves.C_f)
     left, right = curves.plot().figure.axes
@@ -59,6 +59,6 @@ def test_files_pictures_and_refusals(tmp_path, sparse):
     assert np.array_equal(left.lines[0].get_ydata(), curves.test_error)
     assert "lazy phase" in left.figure.get_suptitle()
     with pytest.raises(df.InputError, match="times ≥ 0"):
-        df.lazy_curves(sparse, df.DiagonalNetwork(10.0), [-1.0])
+        df.theory.lazy_curves(sparse, df.DiagonalNetwork(10.0), [-1.0])
     with pytest.raises(df.InputError, match="DiagonalNetwork"):
-        df.lazy_curves(sparse, df.TruncatedDiagonalNetwork(10.0), [1.0])
+        df.theory.lazy_curves(sparse, df.models.TruncatedDiagonalNetwork(10.0), [1.0])

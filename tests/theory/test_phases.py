@@ -65,10 +65,10 @@ def test_times_scale_as_they_should(sparse):
 def test_the_end_of_the_lazy_phase_is_where_the_data_are_fitted(sparse):
     net = df.DiagonalNetwork(20.0)
     end = df.phases(sparse, net)["lazy"].end
-    assert df.lazy_curves(sparse, net, [end]).train_error[0] == pytest.approx(0.01 * 0.11, rel=1e-6)
+    assert df.theory.lazy_curves(sparse, net, [end]).train_error[0] == pytest.approx(0.01 * 0.11, rel=1e-6)
     noisy = df.Task(200.0, 5.0, df.Bernoulli(0.1))  # of the error most is noise that no network can lose
     error, end = 25.1, df.phases(noisy, df.DiagonalNetwork(20.0))["lazy"].end
-    lost = error - df.lazy_curves(noisy, df.DiagonalNetwork(20.0), [end]).train_error[0]
+    lost = error - df.theory.lazy_curves(noisy, df.DiagonalNetwork(20.0), [end]).train_error[0]
     assert lost == pytest.approx(0.99 * (0.1 + 25 / 200), rel=1e-6)
 
 
@@ -94,7 +94,7 @@ def test_text_and_refusals(sparse):
     with pytest.raises(df.InputError, match="alpha must be one number"):
         df.phases(sparse, df.DiagonalNetwork([0.1, 0.2]))
     with pytest.raises(df.InputError, match="net must be a DiagonalNetwork"):
-        df.phases(sparse, df.TruncatedDiagonalNetwork(0.1))
+        df.phases(sparse, df.models.TruncatedDiagonalNetwork(0.1))
     with pytest.raises(df.InputError, match="task must be a Task"):
         predicted("task", df.DiagonalNetwork(0.1))
     with pytest.raises(df.InputError, match="nothing is learnt"):

@@ -11,7 +11,7 @@ from dynafield.theory.closed_forms import search
 def drawn():
     """A law of fields and a million draws of it."""
     task = df.Task(0.5, 0.1, df.Discrete([0.0, 1.0, -0.5], [0.8, 0.1, 0.1]))
-    law = df.search_phase(task, df.DiagonalNetwork(1e-3, 0.5)).law()
+    law = df.theory.search_phase(task, df.DiagonalNetwork(1e-3, 0.5)).law()
     h, w_star = law.sample(10**6, seed=1)
     return law, h, w_star
 
@@ -24,7 +24,7 @@ def within(value, hits):
 def test_what_grows(drawn):
     law, h, w_star = drawn
     true = w_star != 0
-    found = df.search_phase(df.Task(0.5, 0.1, df.Discrete([0.0, 1.0, -0.5], [0.8, 0.1, 0.1])), law.net)
+    found = df.theory.search_phase(df.Task(0.5, 0.1, df.Discrete([0.0, 1.0, -0.5], [0.8, 0.1, 0.1])), law.net)
     assert found.noise == pytest.approx(np.sqrt((0.125 + 0.01) / 0.5))
     assert within(found.true_growing, np.abs(h[true]) > 0.5)
     assert within(found.false_growing, np.abs(h[~true]) > 0.5)
@@ -50,24 +50,24 @@ def test_law_of_growing_weights(drawn):
 
 
 def test_without_decay_all_grow_and_only_their_order_counts():
-    found = df.search_phase(
+    found = df.theory.search_phase(
         df.Task(np.array([0.1, 1.0, 100.0]), 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(1e-3)
     )
     assert np.all(found.true_growing == 1)
     assert np.all(found.false_growing == 1)
     assert np.all(np.diff(found.ordering) > 0)
     assert found.ordering[-1] == pytest.approx(1, abs=1e-6)
-    alone = df.search_phase(df.Task(1.0, 0.1, df.Gaussian(1.0)), df.DiagonalNetwork(1e-3))
+    alone = df.theory.search_phase(df.Task(1.0, 0.1, df.Gaussian(1.0)), df.DiagonalNetwork(1e-3))
     assert np.isnan(alone.ordering)
     assert np.isnan(alone.false_growing)
-    dense = df.search_phase(df.Task(1.0, 0.1, df.Bernoulli(1.0)), df.DiagonalNetwork(1e-3))
+    dense = df.theory.search_phase(df.Task(1.0, 0.1, df.Bernoulli(1.0)), df.DiagonalNetwork(1e-3))
     assert np.isnan(dense.ordering)
     with pytest.raises(df.InputError, match="no coordinates of the other kind"):
         alone.law().level(0.05, False)
 
 
 def test_activation_times():
-    law = df.search_phase(df.Task(1.0, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(1e-3, 0.3)).law()
+    law = df.theory.search_phase(df.Task(1.0, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(1e-3, 0.3)).law()
     time = law.activation_time(np.array([0.2, 0.3, -1.3]))
     assert time == pytest.approx([np.inf, np.inf, 2 * np.log(1e3)])
     assert law.active(np.array([2 * np.log(1e3)]), True)[0] == pytest.approx(law.above(1.3, True))
@@ -79,10 +79,10 @@ def test_deep_networks_have_a_threshold_that_grows_as_alpha_falls():
     """The equation of one coordinate: just above λα^(2-L) it jumps when it is said to, below never."""
     alpha, lam = 0.02, 0.01
     net = df.DiagonalNetwork(alpha, lam, 3)
-    law = df.search_phase(df.Task(1.0, 0.1, df.Bernoulli(0.1)), net).law()
+    law = df.theory.search_phase(df.Task(1.0, 0.1, df.Bernoulli(0.1)), net).law()
     assert law.threshold == pytest.approx(0.5)
     t = np.linspace(0, 600, 6001)
-    below, above, far = df.infinite_data_paths([0.45, 0.55, 1.0], net, t)
+    below, above, far = df.theory.infinite_data_paths([0.45, 0.55, 1.0], net, t)
     assert np.max(below) < 1e-3
     for path, field in ((above, 0.55), (far, 1.0)):
         jump = t[np.argmax(path > 0.25)]
@@ -91,23 +91,23 @@ def test_deep_networks_have_a_threshold_that_grows_as_alpha_falls():
 
 
 def test_files_pictures_and_refusals(tmp_path, sparse):
-    found = df.search_phase(sparse, df.DiagonalNetwork(1e-3, np.linspace(0, 2, 9)))
+    found = df.theory.search_phase(sparse, df.DiagonalNetwork(1e-3, np.linspace(0, 2, 9)))
     again = df.load(found.save(tmp_path / "search.nc"))
     assert np.array_equal(again.true_growing, found.true_growing)
     ax = found.plot()
     assert (ax.get_xlabel(), ax.get_ylabel()) == (r"weight decay $\lambda$", "probability")
     assert np.array_equal(ax.lines[0].get_ydata(), found.true_growing)
-    ax = df.search_phase(sparse, df.DiagonalNetwork(1e-3, 0.5)).plot()
+    ax = df.theory.search_phase(sparse, df.DiagonalNetwork(1e-3, 0.5)).plot()
     assert ax.get_ylabel() == "density"
     assert "α = 0.001, λ = 0.5" in ax.get_title().replace("\n", " ")
     with pytest.raises(df.InputError, match="task must have targets or noise"):
-        df.search_phase(df.Task(1.0, 0.0, df.Discrete([0.0], [1.0])), df.DiagonalNetwork(0.1))
+        df.theory.search_phase(df.Task(1.0, 0.0, df.Discrete([0.0], [1.0])), df.DiagonalNetwork(0.1))
     with pytest.raises(df.InputError, match="DiagonalNetwork"):
-        df.search_phase(sparse, df.TruncatedDiagonalNetwork(0.1))
+        df.theory.search_phase(sparse, df.models.TruncatedDiagonalNetwork(0.1))
     with pytest.raises(df.InputError, match="alpha must be < 1"):
-        df.search_phase(sparse, df.DiagonalNetwork(2.0)).law().activation_time(np.array([1.0]))
+        df.theory.search_phase(sparse, df.DiagonalNetwork(2.0)).law().activation_time(np.array([1.0]))
     with pytest.raises(df.InputError, match="alpha must be < 1"):
-        df.search_phase(sparse, df.DiagonalNetwork(2.0)).law().active(np.array([1.0]))
+        df.theory.search_phase(sparse, df.DiagonalNetwork(2.0)).law().active(np.array([1.0]))
     with pytest.raises(df.InputError, match="times > 0"):
         found[0].law().active(np.array([0.0]))
     with pytest.raises(df.InputError, match="share must be"):

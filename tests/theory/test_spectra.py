@@ -9,31 +9,33 @@ import dynafield as df
 from dynafield.theory.lazy import lazy_errors, lazy_limit, lazy_size
 from dynafield.theory.silverstein import half_time, learnt
 
-GROUPS = df.Spectrum.groups([(0.2, 4.0), (0.8, 0.25)])
-POWER = df.PowerLaw(1.2, 50.0)
+GROUPS = df.data.Spectrum.groups([(0.2, 4.0), (0.8, 0.25)])
+POWER = df.data.PowerLaw(1.2, 50.0)
 T = np.array([0.0, 0.5, 3.0, 30.0])
 
 
 @pytest.mark.parametrize("delta", [0.5, 1.0, 2.0])
 def test_one_variance_gives_marchenko_pastur_averages(delta):
     """Two methods: inverse Laplace transforms err by 1e-12 of the largest values."""
-    one = df.Task(delta, 0.3, df.Gaussian(1.0), spectrum=df.Spectrum.groups([(1.0, 1.0)]))
+    one = df.Task(delta, 0.3, df.Gaussian(1.0), spectrum=df.data.Spectrum.groups([(1.0, 1.0)]))
     a, b = (
-        df.lazy_curves(task, df.DiagonalNetwork(1.3), T)
+        df.theory.lazy_curves(task, df.DiagonalNetwork(1.3), T)
         for task in (one, one.__class__(delta, 0.3, df.Gaussian(1.0)))
     )
     for name in ("C_w", "C_f", "R_w", "R_f"):
         assert getattr(a, name) == pytest.approx(getattr(b, name), abs=3e-11), name
 
 
-@pytest.mark.parametrize("spectrum", [GROUPS, df.PowerLaw(1.5, 50.0, source=0.5)], ids=["groups", "power"])
+@pytest.mark.parametrize(
+    "spectrum", [GROUPS, df.data.PowerLaw(1.5, 50.0, source=0.5)], ids=["groups", "power"]
+)
 def test_lazy_curves_of_exact_matrices(spectrum):
     """d = 1200, means over targets and label noise in closed form: the scatter of X is left, and 1/d."""
     d, delta, sigma = 1200, 0.5, 0.3
     task = df.Task(delta, sigma, df.Gaussian(1.0), spectrum=spectrum)
     train, test = lazy_errors(task, df.DiagonalNetwork(1.0), T)
     rng, n = np.random.default_rng(0), round(delta * d)
-    if isinstance(spectrum, df.PowerLaw):
+    if isinstance(spectrum, df.data.PowerLaw):
         s, size = spectrum.at(1 + (spectrum.cutoff - 1) * (np.arange(d) + 0.5) / d)
     else:
         s, size = spectrum.variances(d), np.ones(d)
@@ -79,7 +81,7 @@ def test_the_lazy_limit_is_the_last_of_its_curve(spectrum, delta):
     assert lazy_errors(task, df.DiagonalNetwork(1.0), np.array([1e7]))[1][0] == pytest.approx(
         lazy_limit(task), rel=1e-6
     )
-    data = df.training_data(task, d=600)
+    data = df.data.training_data(task, d=600)
     w = np.linalg.lstsq(data.X, data.y, rcond=None)[0]
     assert lazy_size(task) == pytest.approx(np.sqrt(np.mean(w**2)), rel=0.1)
 
@@ -99,8 +101,8 @@ def test_groups_are_learnt_in_their_own_time():
 
 
 NETS = {
-    "lasso": (0.6, df.DiagonalNetwork(0.3, 0.05), df.PowerLaw(1.2, 20.0, source=0.6)),
-    "depth 2": (0.6, df.DiagonalNetwork(0.3), df.PowerLaw(1.2, 20.0, source=0.6)),
+    "lasso": (0.6, df.DiagonalNetwork(0.3, 0.05), df.data.PowerLaw(1.2, 20.0, source=0.6)),
+    "depth 2": (0.6, df.DiagonalNetwork(0.3), df.data.PowerLaw(1.2, 20.0, source=0.6)),
     "depth 3": (0.6, df.DiagonalNetwork(0.4, depth=3), GROUPS),
     "least squares": (1.8, df.DiagonalNetwork(0.5), GROUPS),
 }
@@ -113,8 +115,8 @@ def test_fixed_points_and_rates_are_those_of_finite_networks(name):
     task = df.Task(delta, 0.3, df.GaussBernoulli(0.2), spectrum=spectrum)
     errors, rates, tops = [], [], []
     for run in range(8):
-        data = df.training_data(task, d=400, run=run)
-        w = df.minimizer(data.X, data.y, net).w
+        data = df.data.training_data(task, d=400, run=run)
+        w = df.endpoints.minimizer(data.X, data.y, net).w
         errors.append(np.mean(data.variance * (w - data.w_star) ** 2) + 0.09)
         kappa = np.abs(w) if net.lam > 0 else np.asarray(net.slope_of_weight(w))
         values = np.linalg.svd(data.X * np.sqrt(kappa), compute_uv=False) ** 2 / delta
@@ -164,7 +166,7 @@ def lasso_by_quadrature(law, prior, delta, sigma, lam, tau, theta):
 
 def check_random_law(seed):
     rng = np.random.default_rng(seed)
-    law = df.PowerLaw(rng.uniform(0.8, 2.0), rng.uniform(10, 300), source=rng.uniform(0.3, 1.5))
+    law = df.data.PowerLaw(rng.uniform(0.8, 2.0), rng.uniform(10, 300), source=rng.uniform(0.3, 1.5))
     prior = df.Discrete(rng.normal(size=3), rng.dirichlet(np.ones(3)))
     delta, sigma, lam = rng.uniform(0.3, 2.0), rng.uniform(0.1, 0.5), rng.uniform(0.02, 0.3)
     found = df.fixed_point(df.Task(delta, sigma, prior, spectrum=law), df.DiagonalNetwork(1.0, lam))
@@ -187,7 +189,7 @@ def test_units():
     """s → cs with α, λ, σ, w* as they are is t → t/c, and λ → λ/c, σ → σ/√c elsewhere."""
     base = df.Task(0.6, 0.3, df.Bernoulli(0.1), spectrum=GROUPS)
     scaled = df.Task(
-        0.6, 0.3 * 2.0, df.Bernoulli(0.1), spectrum=df.Spectrum.groups([(0.2, 16.0), (0.8, 1.0)])
+        0.6, 0.3 * 2.0, df.Bernoulli(0.1), spectrum=df.data.Spectrum.groups([(0.2, 16.0), (0.8, 1.0)])
     )
     for lam in (0.0, 0.05):
         a = df.fixed_point(base, df.DiagonalNetwork(0.3, lam)).test_error

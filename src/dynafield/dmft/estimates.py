@@ -134,12 +134,10 @@ def time_errors(
     found = {}
     for name, errors in block_errors(time, edges, replica, curves).items():
         on_nodes = np.concatenate([[0.0], *(part.ravel() for part in errors)])
-        if name.startswith("test"):  # weights that no data hold stay where an earlier block has put them
-            on_nodes = np.maximum.accumulate(on_nodes)
-        else:  # residuals of slow directions keep errors of an earlier block, as fractions of them
+        found[name] = np.maximum.accumulate(on_nodes)  # weights that no data hold stay where a block put them
+        if not name.startswith("test"):  # as residuals of slow directions fall, so do errors of early blocks
             size = np.abs(curves[name]) + FAINT**2 * np.max(np.abs(curves[name]))
-            on_nodes = size * np.maximum.accumulate(on_nodes / size)
-        found[name] = on_nodes
+            found[name] = np.minimum(found[name], size * np.maximum.accumulate(on_nodes / size))
     return found
 
 

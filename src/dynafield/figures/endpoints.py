@@ -7,9 +7,9 @@ import numpy as np
 from dynafield.figures.style import COLOURS, axes, finish, headline
 
 if TYPE_CHECKING:
+    from dynafield.endpoints.evolution import StateEvolution
     from dynafield.endpoints.message_passing import MessagePassing
     from dynafield.endpoints.minimizers import Minimizer
-    from dynafield.endpoints.state_evolution import StateEvolution
 
 __all__ = ["draw_iterations", "draw_minimizer"]
 

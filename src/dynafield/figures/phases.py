@@ -20,7 +20,7 @@ from dynafield.records.problems import problem_words
 
 if TYPE_CHECKING:
     from dynafield.dmft.activation import Activation
-    from dynafield.studies.grokking import Grokking
+    from dynafield.studies.grokking_times import Grokking
     from dynafield.studies.regimes import RegimeMap
     from dynafield.theory.infinite_data import InfiniteDataCurves
     from dynafield.theory.phases_record import Active, Phases, Seen

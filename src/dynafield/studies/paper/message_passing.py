@@ -7,8 +7,8 @@ import scipy.special
 import xarray as xr
 from jaxtyping import Float
 
+from dynafield.endpoints.evolution import StateEvolution, state_evolution
 from dynafield.endpoints.message_passing import amp
-from dynafield.endpoints.state_evolution import StateEvolution, state_evolution
 from dynafield.problem.networks import DiagonalNetwork
 from dynafield.problem.task import Task
 from dynafield.simulation.simulate import training_data
