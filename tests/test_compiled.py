@@ -1,6 +1,7 @@
 """Compiled code in one process."""
 
 import os
+import platform
 import stat
 import subprocess
 import sys
@@ -30,7 +31,7 @@ def test_a_process_knows_its_memory_maps():
 
 def asked(tmp_path, code, **environment):
     """What a new process says, with a cache folder of its own."""
-    given = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_", "DYNAFIELD_", "XDG_"))}
+    given = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_", "DYNAFIELD_", "XDG_", "TF_"))}
     given |= {"XDG_CACHE_HOME": str(tmp_path), **environment}
     done = subprocess.run([sys.executable, "-c", code], env=given, capture_output=True, text=True, check=True)
     return done.stdout.strip()
@@ -43,7 +44,9 @@ def test_compiled_code_is_kept_between_processes(tmp_path):
     folder = tmp_path / "dynafield" / compiled.processor()
     assert asked(tmp_path, WHERE) == str(folder)
     assert stat.S_IMODE(folder.stat().st_mode) & 0o077 == 0
-    assert asked(tmp_path, "import jax; " + WHERE) == str(folder)
+    assert asked(tmp_path, "import jax; " + WHERE, TF_CPP_MIN_LOG_LEVEL="3") == str(folder)
+    loud = platform.machine().lower() in compiled.X86
+    assert asked(tmp_path, "import jax; " + WHERE) == ("None" if loud else str(folder))
     code = "import dynafield, jax; print(jax.jit(lambda x: x + 1)(1.0))"
     assert asked(tmp_path, code, JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS="0") == "2.0"
     assert list(folder.iterdir())

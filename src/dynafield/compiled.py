@@ -16,6 +16,7 @@ CROWDED = 0.4
 """Fraction of the memory maps allowed to a process beyond which its compiled code is dropped."""
 LONG = 0.2
 """Seconds of compilation from which code is worth keeping."""
+X86 = ("x86_64", "amd64")
 PAUSE = 1.0
 """Seconds between two looks at the memory maps; a look takes 3 ms or more."""
 
@@ -36,7 +37,8 @@ def keep_compiled_code() -> None:
 
     Settings of the user are respected; DYNAFIELD_KEEP_COMPILED=0 keeps nothing, and nothing is kept in a
     folder that others could write to. XLA reports every reuse on stderr as a possible mismatch; the folder's
-    name excludes that, so its log is turned down.
+    name excludes that, so its log is turned down. Where JAX was imported before, it is too late for that:
+    then code is kept only if the log is quiet.
     """
     if os.environ.get("DYNAFIELD_KEEP_COMPILED") == "0" or "JAX_COMPILATION_CACHE_DIR" in os.environ:
         return
@@ -45,13 +47,18 @@ def keep_compiled_code() -> None:
         return
     if "jax" in sys.modules:
         settings = sys.modules["jax"].config
-        if settings.jax_compilation_cache_dir is None:
+        if settings.jax_compilation_cache_dir is None and quiet():
             settings.update("jax_compilation_cache_dir", folder)
             settings.update("jax_persistent_cache_min_compile_time_secs", LONG)
         return
     os.environ["JAX_COMPILATION_CACHE_DIR"] = folder
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", str(LONG))
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+
+def quiet() -> bool:
+    """Whether XLA is silent when code is used again: on x86 by its log level, elsewhere always."""
+    return platform.machine().lower() not in X86 or os.environ.get("TF_CPP_MIN_LOG_LEVEL", "0") >= "3"
 
 
 def own_folder(name: str) -> str | None:

@@ -189,10 +189,13 @@ def show(
     t: float | None = None,
     edges: Any = None,
 ) -> None:
-    """Update the progress bar: time, blocks and points; each round counts half of what is left."""
+    """Update the progress bar, which is that of a round: how many will be needed is not known before.
+
+    For a function that is told, each round counts half of what is left.
+    """
     now = t if t is not None else float(edges[count])
-    done = f"{count} {order.time.part if count != 1 else order.time.part.removesuffix('s')}"
-    bar.show(1 - 0.5 ** (number + share), f"t = {now:.4g}, {done}, {points} points per replica")
+    stage = f"round {number}" if number else "pilot"
+    bar.show_stage(stage, share, f"t = {now:.4g}, {points} points", 1 - 0.5 ** (number + share))
 
 
 def checked(
