@@ -5,6 +5,7 @@ from functools import lru_cache, wraps
 from typing import Any
 
 import jax
+import jax.core
 
 __all__ = ["lightly_compiled"]
 
@@ -24,15 +25,19 @@ def options() -> dict[str, Any]:
     return dict(LIGHT)
 
 
-def lightly_compiled(function: Callable[..., Any], static: int) -> Callable[..., Any]:
-    """A function compiled on its first call; argument number `static` is part of the program."""
+def lightly_compiled(function: Callable[..., Any], static: int | tuple[int, ...]) -> Callable[..., Any]:
+    """A function compiled on its first call; arguments of numbers `static` are part of the program.
 
-    @lru_cache(maxsize=1)
-    def compiled() -> Any:
-        return jax.jit(function, static_argnums=static, compiler_options=options())
+    Inside a program or a derivative of somebody else's it is compiled as they wish.
+    """
+
+    @lru_cache(maxsize=2)
+    def compiled(alone: bool) -> Any:
+        return jax.jit(function, static_argnums=static, compiler_options=options() if alone else None)
 
     @wraps(function)
     def call(*arguments: Any) -> Any:
-        return compiled()(*arguments)
+        traced = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(arguments))
+        return compiled(not traced)(*arguments)
 
     return call

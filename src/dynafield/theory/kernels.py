@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float
 
 from dynafield.compiled import make_room
 from dynafield.numerics.averages import quadrature_error
+from dynafield.numerics.compiling import lightly_compiled
 from dynafield.problem.mirror import MirrorMap
 from dynafield.problem.observation import mirror_averages, soft_threshold_error
 from dynafield.problem.spectra import JointLaw
@@ -76,7 +77,7 @@ class Speed(NamedTuple):
     slope_fixed_law: Float[Array, "*b"]
 
 
-@jax.jit
+@partial(lightly_compiled, static=())
 @partial(jax.vmap, in_axes=(0, None))
 def regularized_points(p: Parameters, laws: Laws) -> Point:
     """Case (i) [eq:fix_case1]."""
@@ -96,7 +97,7 @@ def regularized_points(p: Parameters, laws: Laws) -> Point:
     return Point(tau, theta, c_w, chi_w, solution.found, error, none, none)
 
 
-@partial(jax.jit, static_argnames=("depth", "count"))
+@partial(lightly_compiled, static=(2, 3))
 @partial(jax.vmap, in_axes=(0, None, None, None))
 def interpolating_points(p: Parameters, laws: Laws, depth: int, count: int) -> Point:
     r"""Case (iii) at any depth [eq:fix_case3].
@@ -130,7 +131,7 @@ def interpolating_points(p: Parameters, laws: Laws, depth: int, count: int) -> P
     return Point(tau, response, c_w, jnp.full_like(tau, jnp.inf), solution.found, error, *drift)
 
 
-@partial(jax.jit, static_argnames=("depth", "count"))
+@partial(lightly_compiled, static=(3, 4))
 @partial(jax.vmap, in_axes=(0, None, 0, None, None))
 def rates_below(p: Parameters, laws: Laws, point: Point, depth: int, count: int) -> Speed:
     """γ for δ < 1, from the solved fixed point."""
@@ -152,7 +153,7 @@ def rates_below(p: Parameters, laws: Laws, point: Point, depth: int, count: int)
     return Speed(with_slope_errors(rate, slopes.weight, [hits_drift, drift]), total, fixed_law)
 
 
-@partial(jax.jit, static_argnames=("depth", "count"))
+@partial(lightly_compiled, static=(2, 3))
 @partial(jax.vmap, in_axes=(0, None, None, None))
 def rates_above(p: Parameters, laws: Laws, depth: int, count: int) -> Speed:
     r"""γ for δ > 1: \(w = w^* + \tau G/\sqrt s\), τ² = σ²/(δ-1), whose distribution does not depend on α."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from dynafield.errors import InputError, SolveError
 from dynafield.problem.checks import concrete
-from dynafield.theory.batch import Batch, refine, solve_rows
+from dynafield.theory.batch import Batch, is_traced, refine, solve_rows
 from dynafield.theory.kernels import Laws, Point, in_chunks, interpolating_points, regularized_points
 from dynafield.theory.pair import Parameters
 
@@ -32,9 +32,15 @@ class Rule(NamedTuple):
 
 
 def ladder(batch: Batch, counts: tuple[int, ...]) -> tuple[Rule, ...]:
-    """Rules to try in turn: more nodes, and more strata where there is a choice."""
+    """Rules to try in turn: more nodes, and more strata where there is a choice.
+
+    Of many problems some need more than the fewest nodes, and every rule is a program to compile: they begin
+    with the second.
+    """
     levels = batch.fineness
     if len(levels) == 1:
+        if len(batch.p.delta) > 1 and not is_traced(batch.p):
+            counts = counts[1:] or counts
         return tuple(Rule(count, levels[0]) for count in counts)
     first = tuple(Rule(counts[0], fineness) for fineness in levels[: len(levels) - len(counts) + 1])
     return first + tuple(map(Rule, counts[1:], levels[-len(counts) + 1 :] if len(counts) > 1 else ()))
