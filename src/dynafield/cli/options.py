@@ -36,6 +36,7 @@ __all__ = [
     "problem",
     "number_of_runs",
     "read_inputs",
+    "times_of",
     "trainer_of",
 ]
 
@@ -123,6 +124,16 @@ def number_of_runs(runs: int, seeds: int | None) -> int:
         return runs
     typer.echo("dynafield: --seeds is now --runs; the old name will be removed in version 1.0", err=True)
     return seeds
+
+
+def times_of(text: str | None) -> Any:
+    """Times from their text; one number is taken as a list."""
+    from dynafield.problem.checks import real_list
+    from dynafield.problem.text import numbers
+
+    if text is None:
+        return None
+    return real_list("t_eval", numbers("t_eval", text), lambda x: x >= 0, "times ≥ 0")
 
 
 def read_inputs(text: str) -> Any:
