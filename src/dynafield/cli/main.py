@@ -1,22 +1,40 @@
-"""`dynafield solve`, `compare`, `limit`, `rate`, `phases`, `simulate`, `fit`, `sweep` and the others."""
+"""The command `dynafield`, made of the commands that other modules define."""
 
 import sys
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from dynafield.cli.curves import compare, simulate, solve
+from dynafield.cli.options import tell_new_name
 from dynafield.cli.own_data import fit
 from dynafield.cli.studies import reproduce, sweep
-from dynafield.cli.theory import limit, optimize, phases, rate
+from dynafield.cli.theory import convergence_rate, fixed_point, optimize, phases
 from dynafield.compiled import keep_compiled_code
 from dynafield.errors import FileError, InputError, SolveError
 from dynafield.version import __version__
 
 __all__ = ["app", "guarded", "run"]
 
+OLD_NAMES = {"limit": "fixed-point", "rate": "convergence-rate"}
+"""Commands that were renamed after the functions that they call, by their old names."""
+
+
+class Commands(TyperGroup):
+    """Commands by name; the old names work on, and no help shows them."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Name, command and further arguments, from all arguments."""
+        if args and args[0] in OLD_NAMES:
+            tell_new_name(args[0], OLD_NAMES[args[0]])
+            args = [OLD_NAMES[args[0]], *args[1:]]
+        return super().resolve_command(ctx, args)
+
+
 app = typer.Typer(
+    cls=Commands,
     help="Exact learning curves of gradient training in the high-dimensional limit.",
     no_args_is_help=True,
     add_completion=False,
@@ -60,7 +78,19 @@ def explore(
     serve(port, not no_browser, address, lambda line: typer.echo(line, err=True))
 
 
-COMMANDS = (solve, compare, limit, rate, optimize, phases, simulate, fit, sweep, reproduce, explore)
+COMMANDS = (
+    solve,
+    compare,
+    fixed_point,
+    convergence_rate,
+    optimize,
+    phases,
+    simulate,
+    fit,
+    sweep,
+    reproduce,
+    explore,
+)
 """In the order in which `dynafield --help` lists them."""
 
 for one in COMMANDS:

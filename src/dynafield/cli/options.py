@@ -36,6 +36,7 @@ __all__ = [
     "problem",
     "number_of_runs",
     "read_inputs",
+    "tell_new_name",
     "times_of",
     "trainer_of",
 ]
@@ -118,11 +119,16 @@ def trainer_of(step: float | None, momentum: float | None, batch: float | None, 
     return read_trainer(step, momentum, batch, **more)
 
 
+def tell_new_name(old: str, new: str) -> None:
+    """Say on standard error that an old name was used, which still works."""
+    typer.echo(f"dynafield: {old} is now {new}; the old name will be removed in version 1.0", err=True)
+
+
 def number_of_runs(runs: int, seeds: int | None) -> int:
     """Value of --runs, or of its old name."""
     if seeds is None:
         return runs
-    typer.echo("dynafield: --seeds is now --runs; the old name will be removed in version 1.0", err=True)
+    tell_new_name("--seeds", "--runs")
     return seeds
 
 

@@ -1,4 +1,4 @@
-"""Commands that ask theory: `limit`, `rate`, `optimize`, `phases`."""
+"""Commands that ask theory: `fixed-point`, `convergence-rate`, `optimize`, `phases`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -28,10 +28,10 @@ from dynafield.cli.options import (
 )
 from dynafield.cli.results import check_places, deliver, keep
 
-__all__ = ["limit", "optimize", "phases", "rate"]
+__all__ = ["convergence_rate", "fixed_point", "optimize", "phases"]
 
 
-def limit(
+def fixed_point(
     delta: Delta = "0.5",
     sigma: Sigma = "0.1",
     alpha: Alpha = None,
@@ -44,15 +44,15 @@ def limit(
     plot: Plot = None,
 ) -> None:
     """The limit of training: errors and responses (--plot draws the distribution of the weights)."""
-    from dynafield.theory.fixed_points import fixed_point
+    from dynafield.theory.fixed_points import fixed_point as compute
 
     check_places(out, plot)
-    record = fixed_point(*problem(delta, sigma, alpha, lam, depth, prior, spectrum=spectrum))
+    record = compute(*problem(delta, sigma, alpha, lam, depth, prior, spectrum=spectrum))
     names = ("case", "test_error", "train_error", "C_w", "chi_w", "R_w")
     deliver(record, names, json, out, plot)
 
 
-def rate(
+def convergence_rate(
     delta: Delta = "0.5",
     sigma: Sigma = "0.1",
     alpha: Alpha = None,
@@ -65,10 +65,10 @@ def rate(
     plot: Plot = None,
 ) -> None:
     """How fast training converges: the rate γ, its derivative in α and its limits."""
-    from dynafield.theory.rates import convergence_rate
+    from dynafield.theory.rates import convergence_rate as compute
 
     check_places(out, plot)
-    record = convergence_rate(*problem(delta, sigma, alpha, lam, depth, prior, spectrum=spectrum))
+    record = compute(*problem(delta, sigma, alpha, lam, depth, prior, spectrum=spectrum))
     names = ("case", "gamma", "dgamma_dalpha", "large_alpha", "small_alpha")
     deliver(record, names, json, out, plot)
 
