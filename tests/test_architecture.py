@@ -26,9 +26,8 @@ MAY_IMPORT = {
     "explorer": BASE | {"problem", "records", "figures", "studies"} | ENGINES,
     "studies": BASE | {"numerics", "problem", "records", "datasets", "figures"} | ENGINES,
     "cli": BASE | {"problem", "records", "datasets", "figures", "studies", "regressor", "explorer"} | ENGINES,
-    "loading": BASE | {"records", "__init__"},
-    "__init__": BASE,
-    **dict.fromkeys(BASE, BASE),
+    "loading": BASE | {"records", "results"},
+    **dict.fromkeys(["__init__", "data", "models", "results", *BASE], BASE),
 }
 """What each room may import beside itself. Nothing imports the doors `cli` and `loading`."""
 UPWARD = {"records/doors.py": {"figures", "studies"}}
