@@ -14,7 +14,7 @@ from dynafield.explorer.style import CONTROLS, LARGE, PAGE, PANELS, SMALL
 from dynafield.explorer.words import message, number, place
 from dynafield.figures.style import SYMBOLS
 
-__all__ = ["Widgets"]
+__all__ = ["Actions", "Widgets"]
 
 COPY = """
 const old = button.label
