@@ -43,8 +43,8 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 """Malformed texts of options."""
 PROBLEM = ("delta", "sigma", "alpha", "lam", "depth", "prior", "spectrum")
 COMMANDS: dict[str, tuple[str, ...]] = {
-    "limit": (*PROBLEM, "out", "plot"),
-    "rate": (*PROBLEM, "out"),
+    "fixed-point": (*PROBLEM, "out", "plot"),
+    "convergence-rate": (*PROBLEM, "out"),
     "phases": (*PROBLEM, "plot"),
     "solve": (*PROBLEM, "t-max", "tol", "t-eval", "step", "momentum", "batch-fraction", "temperature", "seed",
               "memory-gb", "flow", "out", "plot"),

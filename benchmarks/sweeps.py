@@ -10,7 +10,7 @@ import numpy as np
 import dynafield as df
 from dynafield.studies.computations import Computation, Part
 from dynafield.studies.store import Store
-from dynafield.studies.sweep import client_for, from_workers
+from dynafield.studies.sweep import client_of, from_workers
 
 __all__ = ["section"]
 
@@ -82,12 +82,15 @@ def store():
 
 
 def scheduling(points=16):
-    """Seconds of points of one second each on two workers, beyond those that two workers must take."""
+    """Seconds of points of one second each on two workers of Dask, beyond those that two must take."""
+    from distributed import LocalCluster
+
     study = df.studies.Study.make(
         {"task": TASK, "network": {"alpha": np.geomspace(0.1, 1, points).tolist()}, "phases": {}}
     )
     tasks = {batch: (Wait(), [study.points()[batch.points[0]]], 0) for batch in cut(study)}
-    with client_for(2, None) as client:
+    workers = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+    with workers, client_of(workers) as client:
         began = time.perf_counter()
         assert len(list(from_workers(client, tasks))) == points
         return (time.perf_counter() - began) / (points / 2) - 1

@@ -104,8 +104,8 @@ def use(programs: Path, folder: Path) -> None:
     if missing := [number for number in numbers if number not in said]:
         sys.exit(f"the README promises {missing}")
     print(run(programs / "dynafield", "--version", folder=folder), end="")
-    told = json.loads(run(programs / "dynafield", "limit", "--lam", "0.1", "--json", folder=folder))
-    print(f"dynafield limit --lam 0.1 --json: {len(told)} entries")
+    told = json.loads(run(programs / "dynafield", "fixed-point", "--lam", "0.1", "--json", folder=folder))
+    print(f"dynafield fixed-point --lam 0.1 --json: {len(told)} entries")
 
 
 def main() -> None:

@@ -72,7 +72,7 @@ tests:
       python_version: ${{{{ python_min }}}}.*
   - script:
       - dynafield --version
-      - dynafield limit --json
+      - dynafield fixed-point --json
 
 about:
   homepage: {home}

@@ -32,14 +32,14 @@ def invoke(*arguments):
 
 
 def test_one_problem_prints_a_block(tmp_path):
-    done = call(tmp_path, "limit", "--lam", "0.1")
+    done = call(tmp_path, "fixed-point", "--lam", "0.1")
     assert done.returncode == 0
     assert done.stderr == ""
     assert "C_w          0.01916405236" in done.stdout
 
 
 def test_json_is_json():
-    answer = json.loads(invoke("limit", "--json").stdout)
+    answer = json.loads(invoke("fixed-point", "--json").stdout)
     assert answer["result"]["test_error"] == pytest.approx(0.0618006290, abs=6e-11)
     assert answer["result"]["chi_w"] is None  # infinite
     assert answer["parameters"] == dict(
@@ -47,8 +47,25 @@ def test_json_is_json():
     )
 
 
+@pytest.mark.parametrize(("old", "new"), main.OLD_NAMES.items())
+def test_old_names_of_commands_work_and_say_the_new_one(old, new):
+    done = CliRunner().invoke(main.app, [old, "--help"])
+    assert done.exit_code == 0
+    assert done.stderr == f"dynafield: {old} is now {new}; the old name will be removed in version 1.0\n"
+    assert done.stdout == CliRunner().invoke(main.app, [new, "--help"]).stdout
+    assert f" {new} [OPTIONS]" in done.stdout
+
+
+def test_commands_are_called_as_the_functions():
+    """All but `fit`, which is a method in Python, and `explore`, which serves a page."""
+    names = {command.__name__ for command in main.COMMANDS}
+    assert names - {"fit", "explore"} <= set(df.__all__)
+
+
 def test_variances_of_features_by_name():
-    done = invoke("limit", "--alpha", "0.5", "--lam", "0.1", "--spectrum", "groups:4@0.2,0.25@0.8", "--json")
+    done = invoke(
+        "fixed-point", "--alpha", "0.5", "--lam", "0.1", "--spectrum", "groups:4@0.2,0.25@0.8", "--json"
+    )
     found = json.loads(done.stdout)
     assert found["parameters"]["spectrum"] == "Spectrum.groups([(0.2, 4), (0.8, 0.25)])"
     task = df.Task(0.5, 0.1, df.Bernoulli(0.1), spectrum=df.data.Spectrum.groups([(0.2, 4.0), (0.8, 0.25)]))
@@ -58,9 +75,8 @@ def test_variances_of_features_by_name():
 
 def test_lists_make_a_grid_with_a_table_a_file_and_a_picture(tmp_path):
     out, picture = tmp_path / "r.nc", tmp_path / "r.png"
-    done = invoke(
-        "rate", "--alpha", "0.1:1:3:log", "--delta", "0.5,2", "--out", str(out), "--plot", str(picture)
-    )
+    options = ("--alpha", "0.1:1:3:log", "--delta", "0.5,2", "--out", str(out), "--plot", str(picture))
+    done = invoke("convergence-rate", *options)
     lines = done.stdout.strip().splitlines()
     assert lines[-7].split()[:4] == ["delta", "alpha", "case", "gamma"]
     assert lines[-6].split()[:3] == ["0.5", "0.1", "interpolating"]
@@ -148,7 +164,7 @@ def test_a_prior_from_a_file(tmp_path):
     ],
 )
 def test_bad_input_is_one_line_and_status_two(arguments, text, capsys):
-    status = main.guarded(lambda: main.app(["limit", *arguments], standalone_mode=False))
+    status = main.guarded(lambda: main.app(["fixed-point", *arguments], standalone_mode=False))
     captured = capsys.readouterr()
     assert status == 2
     assert text in captured.err
@@ -158,7 +174,7 @@ def test_bad_input_is_one_line_and_status_two(arguments, text, capsys):
 
 def test_numerical_failure_is_status_one(monkeypatch, capsys):
     monkeypatch.setattr("dynafield.theory.points.COUNTS", (16, 16))
-    assert main.guarded(lambda: main.app(["limit", "--alpha", "1e-6"], standalone_mode=False)) == 1
+    assert main.guarded(lambda: main.app(["fixed-point", "--alpha", "1e-6"], standalone_mode=False)) == 1
     assert "error: the fixed point was not found" in capsys.readouterr().err
 
 
@@ -181,7 +197,7 @@ def test_help_loads_nothing_heavy():
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert "limit" in done.stdout
+    assert "fixed-point" in done.stdout
 
 
 def test_version():
@@ -190,11 +206,11 @@ def test_version():
 
 def test_a_second_command_finds_compiled_code(tmp_path):
     """The cache is filled by the first command and used, in silence, by the second."""
-    call(tmp_path, "limit")
+    call(tmp_path, "fixed-point")
     kept = {p: p.stat().st_mtime for p in tmp_path.rglob("*-cache")}
     assert kept
     time.sleep(0.01)
-    done = call(tmp_path, "limit", "--alpha", "0.3")
+    done = call(tmp_path, "fixed-point", "--alpha", "0.3")
     assert done.returncode == 0
     assert done.stderr == ""
     assert {p: p.stat().st_mtime for p in tmp_path.rglob("*-cache")} == kept

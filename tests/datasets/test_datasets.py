@@ -12,7 +12,7 @@ import pytest
 
 import dynafield as df
 from dynafield import datasets
-from dynafield.cli.main import local_copy
+from dynafield.cli.studies import local_copy
 from dynafield.datasets import pancan
 
 

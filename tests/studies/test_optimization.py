@@ -5,10 +5,12 @@ import json
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import xarray as xr
 from typer.testing import CliRunner
 
 import dynafield as df
 from dynafield.cli.main import app
+from dynafield.records import files
 from dynafield.studies.searches import Search, Seen, searched
 
 NOISY = df.Task(0.5, 0.3, df.Bernoulli(0.1))
@@ -181,13 +183,19 @@ def test_a_study_of_best_scales(tmp_path):
     }
     data = df.sweep(df.studies.Study.make(study), tmp_path, progress=False)
     expected = df.optimize(df.Task(np.array([[0.5], [2.0]]), np.array([0.0, 0.3]), df.Bernoulli(0.1)), NET)
+    np.testing.assert_allclose(data["best_alpha"].values.ravel(), expected.best["alpha"].ravel(), rtol=1e-9)
     np.testing.assert_allclose(
-        data["best_alpha_best_alpha"].values.ravel(), expected.best["alpha"].ravel(), rtol=1e-9
-    )
-    np.testing.assert_allclose(
-        data["best_alpha_best_test_error"].values.ravel(), expected.value.ravel(), rtol=1e-9
+        data["best_alpha_test_error"].values.ravel(), expected.value.ravel(), rtol=1e-9
     )
     assert data["best_alpha_boundary"].values.ravel().tolist() == ["lower", "", "any", "any"]
+    names = {"best_alpha", "best_alpha_boundary", "best_alpha_test_error", "best_alpha_error"}
+    assert set(data.data_vars) == names
+    for path in (tmp_path / "batches").glob("*.nc"):  # as written before the variables were renamed
+        batch = files.read(path).rename(
+            {"best_alpha": "best_alpha_best_alpha", "best_alpha_test_error": "best_alpha_best_test_error"}
+        )
+        files.write(batch, "Batch", path)
+    xr.testing.assert_identical(df.sweep(df.Study.make(study), tmp_path, progress=False), data)
 
 
 def test_a_schedule_found_by_derivatives_beats_constant_steps_in_networks():

@@ -8,6 +8,7 @@ import typer
 from dynafield.errors import InputError
 
 __all__ = [
+    "LIST",
     "Alpha",
     "Batch",
     "Bend",
@@ -17,25 +18,30 @@ __all__ = [
     "Evaluate",
     "FlowName",
     "JsonFlag",
-    "LIST",
+    "LabelNoise",
     "Lam",
     "Momentum",
+    "Nesterov",
+    "NumberOfRuns",
+    "OldSeeds",
     "OneDelta",
     "OneSigma",
     "Out",
     "Overlap",
     "Plot",
     "PriorText",
-    "NumberOfRuns",
-    "OldSeeds",
     "Sigma",
+    "SpectrumText",
     "Step",
+    "Temperature",
     "Time",
     "Tolerance",
     "Workers",
-    "problem",
     "number_of_runs",
+    "problem",
     "read_inputs",
+    "tell_new_name",
+    "times_of",
     "trainer_of",
 ]
 
@@ -117,12 +123,27 @@ def trainer_of(step: float | None, momentum: float | None, batch: float | None, 
     return read_trainer(step, momentum, batch, **more)
 
 
+def tell_new_name(old: str, new: str) -> None:
+    """Say on standard error that an old name was used, which still works."""
+    typer.echo(f"dynafield: {old} is now {new}; the old name will be removed in version 1.0", err=True)
+
+
 def number_of_runs(runs: int, seeds: int | None) -> int:
     """Value of --runs, or of its old name."""
     if seeds is None:
         return runs
-    typer.echo("dynafield: --seeds is now --runs; the old name will be removed in version 1.0", err=True)
+    tell_new_name("--seeds", "--runs")
     return seeds
+
+
+def times_of(text: str | None) -> Any:
+    """Times from their text; one number is taken as a list."""
+    from dynafield.problem.checks import real_list
+    from dynafield.problem.text import numbers
+
+    if text is None:
+        return None
+    return real_list("t_eval", numbers("t_eval", text), lambda x: x >= 0, "times ≥ 0")
 
 
 def read_inputs(text: str) -> Any:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dynafield.studies.study import Study
     from dynafield.theory.phases_record import Phases
 
-__all__ = ["emit", "emit_comparison", "emit_estimate", "emit_phases", "emit_sweep"]
+__all__ = ["emit", "emit_claims", "emit_comparison", "emit_estimate", "emit_fit", "emit_phases", "emit_sweep"]
 
 
 def columns(record: "Record", names: tuple[str, ...]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from dynafield.records.problems import problem_words
 from dynafield.records.record import quantity
 from dynafield.records.timed import TIME, TwoTimeRecord
 
-__all__ = ["Curves", "Law", "Points"]
+__all__ = ["Curves", "Law"]
 
 
 class Points(NamedTuple):

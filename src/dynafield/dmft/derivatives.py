@@ -23,7 +23,7 @@ from dynafield.progress import Progress, Wanted
 from dynafield.records.record import quantity
 from dynafield.records.timed import TIME, TimedRecord
 
-__all__ = ["CurveDerivative", "Deriving", "derivable", "for_every_curve"]
+__all__ = ["CurveDerivative", "Deriving", "for_every_curve"]
 
 NETWORK = ("train_error", "test_error", "loss")
 """Curves of a network that have derivatives."""

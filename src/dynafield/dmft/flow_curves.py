@@ -15,7 +15,7 @@ from dynafield.records.flows import FlowRecord
 from dynafield.records.record import quantity
 from dynafield.records.timed import TIME
 
-__all__ = ["DataLaw", "FlowCurves", "FlowPoints", "ThetaLaw"]
+__all__ = ["FlowCurves"]
 
 CHANNELS = ("channel", "time")
 KERNEL = ("channel", "time", "channel_before", "time_before")

@@ -29,6 +29,8 @@ __all__ = [
     "advance",
     "at_start",
     "blank_pages",
+    "one_block",
+    "put",
     "room",
 ]
 

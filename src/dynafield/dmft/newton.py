@@ -15,7 +15,7 @@ from jaxtyping import Array, Float
 from dynafield.dmft.equations import Row
 from dynafield.numerics.small import solve_small
 
-__all__ = ["BlockSolution", "outputs_of", "solve_rows"]
+__all__ = ["local", "outputs_and_slopes", "outputs_of", "over_rows", "rates_and_slopes", "solve_rows"]
 
 MOST = 20
 """Newton steps at most."""

@@ -18,7 +18,7 @@ from dynafield.dmft.preparation import Equations, Problem, affine_of
 from dynafield.dmft.sampling import draw_data
 from dynafield.problem.model import Datum, Model
 
-__all__ = ["Observed", "observe", "observed_measures"]
+__all__ = ["observe", "observed_measures"]
 
 ROUNDING = 1e-12
 """Differences this small, relative to what they are taken of, are zero."""

@@ -19,6 +19,7 @@ from dynafield.problem.spectra import JointLaw
 from dynafield.problem.trainers import Steps
 
 __all__ = [
+    "FEWEST",
     "Equations",
     "Order",
     "Plan",

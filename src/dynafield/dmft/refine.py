@@ -39,7 +39,7 @@ from dynafield.dmft.rules import STAGES, StepTime
 from dynafield.dmft.sampling import leading_first, points_for
 from dynafield.errors import InputError, SolveError
 
-__all__ = ["Solution", "refine"]
+__all__ = ["Report", "Solution", "refine", "with_replicas"]
 
 PILOT = 256
 """Points of the pilot at least, and of a preview, which is a pilot and no more."""

@@ -25,7 +25,7 @@ from dynafield.dmft.preparation import Equations, Plan, Problem, prepared
 from dynafield.dmft.rows import Rows, Sampled
 from dynafield.dmft.rules import Stepping, StepTime
 
-__all__ = ["Jacobians", "jacobians"]
+__all__ = ["jacobians"]
 
 POINTS = 256
 """Points on which responses are averaged, and fewer where there are many nodes."""

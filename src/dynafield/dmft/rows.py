@@ -17,7 +17,19 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-__all__ = ["Kernels", "Rows", "Sampled", "committed", "drive_of", "projected", "tiled"]
+__all__ = [
+    "Committed",
+    "Kernels",
+    "Rows",
+    "Sampled",
+    "committed",
+    "drive_of",
+    "grown",
+    "projected",
+    "reordered",
+    "tenacious",
+    "tiled",
+]
 
 
 STAYS = 0.5

@@ -21,17 +21,7 @@ from dynafield.problem.laws import quantile
 from dynafield.problem.model import Datum, Model
 from dynafield.problem.spectra import JointLaw
 
-__all__ = [
-    "Sample",
-    "Stratum",
-    "datum_of",
-    "draw",
-    "draw_data",
-    "leading_first",
-    "own_normals",
-    "strata",
-    "turned",
-]
+__all__ = ["Sample", "draw", "draw_data", "leading_first", "points_for", "strata", "turned"]
 
 STRATA = 8
 """Up to so many components each have points of their own."""

@@ -20,7 +20,7 @@ from dynafield.dmft.member import (
 from dynafield.dmft.newton import outputs_of, over_rows
 from dynafield.dmft.rows import Committed, Kernels, Rows, committed, drive_of, projected, reordered
 
-__all__ = ["training_step"]
+__all__ = ["explicit_node", "training_step"]
 
 
 def explicit_node(

@@ -25,7 +25,7 @@ from dynafield.dmft.transitions import in_blocks, in_steps
 from dynafield.numerics.compiling import lightly_compiled
 from dynafield.problem.model import SquaredLoss, with_numbers
 
-__all__ = ["Direction", "MOST_AT_ONCE", "curve_tangents", "sampled_data"]
+__all__ = ["MOST_AT_ONCE", "Direction", "curve_tangents", "sampled_data"]
 
 STEP = 6e-6
 """Central differences are taken so far on both sides, relative to numbers beyond one: errors of 1e-10."""

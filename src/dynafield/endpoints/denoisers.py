@@ -10,7 +10,7 @@ from jaxtyping import Float
 from dynafield.problem.mirror import MirrorMap
 from dynafield.problem.networks import DiagonalNetwork
 
-__all__ = ["Denoiser", "Identity", "MirrorProx", "SoftThreshold", "denoiser_of"]
+__all__ = ["Denoiser", "MirrorProx", "denoiser_of"]
 
 
 Threshold = float | Float[np.ndarray, "..."]

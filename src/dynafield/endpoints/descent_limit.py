@@ -13,7 +13,7 @@ from jaxtyping import Float
 
 from dynafield.errors import SolveError
 
-__all__ = ["Descent", "descent_limit"]
+__all__ = ["descent_limit"]
 
 ROUNDING = 1e-11
 """Relative size of gradients and residuals that count as zero."""

@@ -15,7 +15,7 @@ from jaxtyping import Float
 from dynafield.errors import SolveError
 from dynafield.problem.mirror import MirrorMap
 
-__all__ = ["Interpolation", "interpolate"]
+__all__ = ["interpolate"]
 
 LONGEST_MOVE = 1.5
 STEPS = 60

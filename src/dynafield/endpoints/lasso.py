@@ -16,7 +16,7 @@ from sklearn.linear_model import Lasso, lars_path
 
 from dynafield.errors import SolveError
 
-__all__ = ["Solution", "lasso_path"]
+__all__ = ["lasso_path"]
 
 OPTIMAL = 1e-8
 """Largest violation of the optimality conditions, relative to λ ..."""

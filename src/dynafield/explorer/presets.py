@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from dynafield.explorer.setting import Setting, View
 
-__all__ = ["PRESETS", "Preset"]
+__all__ = ["PRESETS"]
 
 
 class Preset(NamedTuple):

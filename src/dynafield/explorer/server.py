@@ -8,7 +8,7 @@ from dynafield.errors import InputError
 from dynafield.explorer.job_queue import JobQueue, Request
 from dynafield.explorer.setting import Setting
 
-__all__ = ["LOOPBACK", "explore", "open_queues"]
+__all__ = ["explore"]
 
 LOOPBACK = ("127.0.0.1", "localhost")
 EVERYWHERE = "0.0.0.0"

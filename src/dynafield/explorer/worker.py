@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 from dynafield.compiled import keep_compiled_code
 from dynafield.errors import InputError, SolveError
 
-__all__ = ["Stopped", "main", "memory"]
+__all__ = ["memory"]
 
 
 class Stopped(Exception):  # noqa: N818 - not an error

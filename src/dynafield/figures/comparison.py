@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dynafield.simulation.runs import Runs
     from dynafield.studies.comparison import Comparison
 
-__all__ = ["draw_both", "draw_comparison"]
+__all__ = ["draw_both"]
 
 MARKS = 14
 """Points drawn per curve."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # the results draw themselves with this room; it knows them b
     from dynafield.theory.rates import ConvergenceRate
     from dynafield.theory.tradeoffs import Tradeoff
 
-__all__ = ["draw_fixed_point", "draw_law", "draw_lazy", "draw_path_rates", "draw_rate", "draw_tradeoff"]
+__all__ = ["curves_of", "draw_fixed_point", "draw_lazy", "draw_rate", "draw_tradeoff"]
 
 
 def curves_of(record: Record) -> tuple[str, np.ndarray, list[tuple[str, tuple]]]:

@@ -16,7 +16,7 @@ from jaxtyping import Array, Float
 
 from dynafield.numerics.roots import bracketed_newton
 
-__all__ = ["Curve", "Nodes", "adapted_nodes", "quadrature_error"]
+__all__ = ["REACH", "Curve", "Nodes", "adapted_nodes", "invert", "quadrature_error"]
 
 REACH = 8.8
 """Standard deviations covered on each side: the tails left out weigh 1.4e-18."""

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-__all__ = ["LONGEST", "MOST", "Stages", "local_error", "stages", "stages_needed", "step"]
+__all__ = ["LONGEST", "Stages", "local_error", "stages", "stages_needed", "step"]
 
 DAMPING = 2.0 / 13.0
 MOST = 250

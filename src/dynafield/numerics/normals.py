@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtri
 
-__all__ = ["OPEN", "normals_of", "sobol", "whitened"]
+__all__ = ["normals_of", "sobol", "whitened"]
 
 OPEN = 2.0**-54
 """Uniform numbers are kept so far from 0 and 1."""

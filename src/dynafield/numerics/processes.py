@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from dynafield.errors import SolveError
 
-__all__ = ["ONE_THREAD", "in_processes", "in_single_threads"]
+__all__ = ["in_processes", "in_single_threads"]
 
 ONE_THREAD = {
     "OMP_NUM_THREADS": "1",

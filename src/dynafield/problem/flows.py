@@ -13,9 +13,9 @@ import jax.numpy as jnp
 from dynafield.errors import InputError
 from dynafield.problem.checks import flag, flag_or_none, shown, text_of
 from dynafield.problem.laws import RowLaw, start_law, z_law
-from dynafield.problem.model import MEASURES, Datum, Model
+from dynafield.problem.model import Datum, Model
 
-__all__ = ["MEASURES", "Datum", "Flow", "SavedFlow"]
+__all__ = ["Flow", "SavedFlow"]
 
 
 class Flow(Model):

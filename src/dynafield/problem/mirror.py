@@ -21,7 +21,7 @@ from jaxtyping import Array, ArrayLike, Float
 
 from dynafield.numerics.roots import bracketed_newton, followed
 
-__all__ = ["MirrorMap"]
+__all__ = ["MirrorMap", "log_cosh"]
 
 
 def library(*arrays: Any) -> Any:

@@ -13,7 +13,15 @@ from dynafield.problem.laws import FromNormals, RowLaw, start_law, z_law
 from dynafield.problem.model import Datum, Model, SquaredLoss
 from dynafield.problem.networks import Network
 
-__all__ = ["diagonal_flow", "huber_flow", "logistic_flow", "phase_retrieval_flow", "ridge_flow"]
+__all__ = [
+    "NetworkFlow",
+    "Ridge",
+    "diagonal_flow",
+    "huber_flow",
+    "logistic_flow",
+    "phase_retrieval_flow",
+    "ridge_flow",
+]
 
 
 def written(value: Any) -> str:

@@ -17,7 +17,7 @@ from dynafield.problem.laws import RowLaw
 from dynafield.problem.mirror import MirrorMap, log_cosh
 from dynafield.problem.model import Model
 
-__all__ = ["DiagonalNetwork", "Network", "TruncatedDiagonalNetwork", "layer", "truncated", "untruncated"]
+__all__ = ["DiagonalNetwork", "Network", "TruncatedDiagonalNetwork", "layer", "truncated"]
 
 FARTHEST = 1e8
 """Largest u^(2-L) + v^(2-L) whose parts are known by their difference alone, to eight digits or more."""

@@ -33,6 +33,7 @@ __all__ = [
     "GaussianMixture",
     "Prior",
     "check_mixture",
+    "probabilities",
 ]
 
 LISTED = "a non-empty list of finite numbers"

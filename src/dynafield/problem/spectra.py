@@ -34,6 +34,7 @@ __all__ = [
     "JointLaw",
     "PowerLaw",
     "Spectrum",
+    "chosen",
     "isotropic",
     "spectrum_of",
 ]

@@ -25,8 +25,10 @@ __all__ = [
     "ShortSteps",
     "Steps",
     "Trainer",
+    "check_features",
     "check_noise",
     "check_training",
+    "nearest",
 ]
 
 DIVERGED = 1e12

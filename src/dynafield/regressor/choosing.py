@@ -13,17 +13,7 @@ from dynafield.problem.networks import DiagonalNetwork
 from dynafield.simulation.learning_path import learning_path
 from dynafield.simulation.path_record import LearningPath
 
-__all__ = [
-    "Candidates",
-    "Choice",
-    "WithPath",
-    "choose",
-    "column_scale",
-    "forget",
-    "read_candidates",
-    "read_time",
-    "scaled",
-]
+__all__ = ["Choice", "WithPath", "choose", "column_scale", "forget", "read_candidates", "read_time", "scaled"]
 
 ALPHAS = np.geomspace(0.01, 3.0, 6)
 """Initial scales to choose from, in units in which weights are of order one."""

@@ -12,7 +12,7 @@ from dynafield.problem.networks import DiagonalNetwork
 from dynafield.simulation.data import reduce_rows
 from dynafield.simulation.flow import integrate
 
-__all__ = ["Fit", "train_one"]
+__all__ = ["train_one"]
 
 RATIO = 1.25
 """Factor between the times at which convergence is tested."""

@@ -13,7 +13,7 @@ from jaxtyping import Float
 
 from dynafield.problem.networks import Network
 
-__all__ = ["Half", "Layers", "State"]
+__all__ = ["Layers", "State"]
 
 
 class Half(NamedTuple):

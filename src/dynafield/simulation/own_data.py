@@ -17,8 +17,26 @@ from dynafield.numerics.powers import fastest_mode
 from dynafield.problem.model import Datum, Model
 from dynafield.problem.updates import Update
 
-__all__ = ["FlowSteps", "Given", "Outputs", "Shift", "Taken", "advance", "copies", "first_state", "observe",
-           "responses", "stiffness", "trial"]  # fmt: skip
+__all__ = [
+    "FlowSteps",
+    "Given",
+    "Outputs",
+    "Shift",
+    "Taken",
+    "advance",
+    "copies",
+    "first_state",
+    "measured",
+    "observe",
+    "output_tangents",
+    "own_outputs",
+    "pace",
+    "responses",
+    "sent_back",
+    "stiffness",
+    "stiffness_of_copies",
+    "trial",
+]
 
 POWERS = 6
 """Powers of a matrix by which its largest eigenvalue is followed from one step to the next."""

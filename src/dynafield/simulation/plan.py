@@ -13,7 +13,7 @@ from dynafield.simulation.flows import FlowPlan
 from dynafield.simulation.inputs import InputLaw, read_inputs
 from dynafield.simulation.targets import Draw, read_targets
 
-__all__ = ["Plan", "make_plan"]
+__all__ = ["Plan", "make_plan", "read_coordinates"]
 
 TIMES = 100
 """Times at which curves are kept unless the user says otherwise, over DECADES decades."""

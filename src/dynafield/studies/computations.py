@@ -48,6 +48,9 @@ class Computation(abc.ABC):
     renamed: ClassVar[Mapping[str, str]] = {}
     """New names of settings, by the old ones that study files may still have."""
 
+    renamed_variables: ClassVar[Mapping[str, str]] = {}
+    """New names of variables of the data set, by the old ones that finished batches may still have."""
+
     @classmethod
     def read(cls, table: Mapping[str, Any]) -> "Computation":
         """Made from the table of a study; InputError with the name of the key if something is wrong."""
@@ -109,6 +112,10 @@ class Computation(abc.ABC):
             made[name] = np.array([""]) if part.text else np.full(shape, np.nan)
         return made
 
+    def variable(self, part: str) -> str:
+        """Name of a part in the data set: that of the computation comes first, and only once."""
+        return part if part == self.name else f"{self.name}_{part}"
+
     def labelled(self, found: dict[str, Any], errors: list[str]) -> xr.Dataset:
         """The parts as a data set with names, axes and meanings."""
         data = xr.Dataset()
@@ -116,8 +123,8 @@ class Computation(abc.ABC):
             values = np.asarray(found[name])
             values = values.astype(str).astype(object) if part.text else values.astype(float)
             values = values.reshape(len(errors), *values.shape[1:]) if values.ndim else values[None]
-            data[f"{self.name}_{name}"] = (("point", *part.over), values, {"long_name": part.meaning})
-        data[f"{self.name}_error"] = (
+            data[self.variable(name)] = (("point", *part.over), values, {"long_name": part.meaning})
+        data[self.variable("error")] = (
             "point",
             np.array(errors, object),
             {"long_name": "why it failed, if it did"},
@@ -168,13 +175,17 @@ class BestAlpha(Computation):
     """The α with the smallest test error in the limit of training, by `optimize`, at every point."""
 
     name = "best_alpha"
+    renamed_variables: ClassVar[Mapping[str, str]] = {
+        "best_alpha_best_alpha": "best_alpha",
+        "best_alpha_best_test_error": "best_alpha_test_error",
+    }
 
     def parts(self) -> dict[str, Part]:
         """The best α, whether it is a limit of its range, and the test error."""
         return {
             "best_alpha": Part("α with the smallest test error in the limit of training"),
             "boundary": Part("the limit of the range of α, if the best α is one", text=True),
-            "best_test_error": Part("test error there"),
+            "test_error": Part("smallest test error, that of the best α"),
         }
 
     def compute(self, points: Sequence[Point], seed: int) -> dict[str, Any]:
@@ -184,7 +195,7 @@ class BestAlpha(Computation):
         return {
             "best_alpha": np.broadcast_to(found.best["alpha"], shape),
             "boundary": np.broadcast_to(np.asarray(found.boundary)[..., 0], shape),
-            "best_test_error": np.broadcast_to(found.value, shape),
+            "test_error": np.broadcast_to(found.value, shape),
         }
 
 

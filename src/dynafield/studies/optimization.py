@@ -20,7 +20,7 @@ from dynafield.studies.objectives import CurveSearch, closed_search
 from dynafield.studies.optimum import Optimum
 from dynafield.studies.searches import Result, Search, searched
 
-__all__ = ["OBJECTIVES", "optimize"]
+__all__ = ["RANGES", "optimize"]
 
 OBJECTIVES = ("end", "time", "best_stop", "reach")
 """Objectives by name."""

@@ -19,7 +19,7 @@ from dynafield.theory.lazy import lazy_errors, lazy_limit
 from dynafield.theory.phases import groups_of, predicted, target_size
 from dynafield.theory.phases_record import Active, Form, Measure, Phases, Seen
 
-__all__ = ["Reading", "phases", "plot_phases", "reading"]
+__all__ = ["Reading", "end_of", "phases", "plot_phases", "reading"]
 
 LEFT = 0.05
 """Fraction of the way to the next level at which a plateau counts as left."""

@@ -12,6 +12,7 @@ import xarray as xr
 from dynafield.errors import FileError, InputError
 from dynafield.problem.checks import checked_path
 from dynafield.records import files
+from dynafield.studies.computations import Computation
 from dynafield.studies.study import Batch, Study
 
 __all__ = ["Store"]
@@ -78,6 +79,12 @@ class Store:
         marked = data.assign_attrs(fingerprint=self.study.fingerprint)
         files.write(marked.assign_coords(number=("point", list(batch.points))), "Batch", self.path(batch))
 
+    def read(self, batch: Batch, computation: Computation) -> xr.Dataset:
+        """A finished batch, its variables by the names that they have now."""
+        data = files.read(self.path(batch))
+        old = computation.renamed_variables
+        return data.rename({name: old[name] for name in map(str, data.data_vars) if name in old})
+
     def collect(self) -> xr.Dataset:
         """All finished batches as one data set over the axes of the study; NaN where something is missing."""
         study, made = self.study, xr.Dataset()
@@ -85,7 +92,7 @@ class Store:
             batches = [b for b in self.batches if b.computation == computation.name and self.has(b)]
             if not batches:
                 continue
-            parts = [files.read(self.path(batch)) for batch in batches]
+            parts = [self.read(batch, computation) for batch in batches]
             whole = xr.concat(parts, "point", data_vars="minimal", coords="minimal", compat="override")
             made = made.assign(self.unfolded(whole))
         return self.described(made)

@@ -18,7 +18,7 @@ from dynafield.studies.computations import COMPUTATIONS, Computation
 from dynafield.studies.points import PARAMETERS, Point
 from dynafield.version import __version__
 
-__all__ = ["Axis", "Batch", "Study"]
+__all__ = ["Batch", "Study"]
 
 SECTIONS = {
     "task": ("delta", "sigma", "prior", "spectrum"),

@@ -21,7 +21,7 @@ from dynafield.studies.points import Point
 from dynafield.studies.store import Store
 from dynafield.studies.study import Batch, Study
 
-__all__ = ["run_batch", "sweep"]
+__all__ = ["sweep"]
 
 RETRIES = 5
 """How often a batch is given to another worker if one dies."""

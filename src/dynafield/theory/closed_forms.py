@@ -19,7 +19,7 @@ from dynafield.problem.networks import DiagonalNetwork
 
 __all__ = [
     "FORMS",
-    "Form",
+    "Path",
     "descent",
     "large_composite",
     "lazy",

@@ -18,7 +18,7 @@ from dynafield.theory.batch import Batch, flatten, is_traced, unflatten
 from dynafield.theory.law import LimitLaw
 from dynafield.theory.points import ACCURACY, CASES, Points, check, solve_points
 
-__all__ = ["FixedPoint", "describe", "fixed_point"]
+__all__ = ["FixedPoint", "choose", "describe", "fixed_point", "name_cases"]
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)

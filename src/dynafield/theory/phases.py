@@ -25,13 +25,7 @@ from dynafield.theory.lazy import lazy_errors, lazy_size
 from dynafield.theory.phases_record import GroupTime, Phases, Stage
 from dynafield.theory.silverstein import half_time
 
-__all__ = [
-    "STAGES",
-    "groups_of",
-    "predicted",
-    "single",
-    "target_size",
-]
+__all__ = ["STAGES", "groups_of", "predicted", "target_size"]
 
 STAGES = ("lazy", "plateau", "grokking", "rich", "search", "descent", "crossover")
 """Names of all stages there are."""

@@ -13,7 +13,20 @@ from dynafield.theory.batch import Batch, is_traced, refine, solve_rows
 from dynafield.theory.kernels import Laws, Point, in_chunks, interpolating_points, regularized_points
 from dynafield.theory.pair import Parameters
 
-__all__ = ["ACCURACY", "CASES", "COUNTS", "TARGET", "Points", "admit", "check", "harmless", "solve_points"]
+__all__ = [
+    "ACCURACY",
+    "CASES",
+    "COUNTS",
+    "TARGET",
+    "Points",
+    "Rule",
+    "cells",
+    "check",
+    "harmless",
+    "ladder",
+    "laws",
+    "solve_points",
+]
 
 TARGET = 2e-12
 """Estimated relative error of the averages above which more nodes are tried."""

@@ -21,14 +21,13 @@ from dynafield.problem.observation import nodes_along, widths
 from dynafield.problem.spectra import JointLaw
 
 __all__ = [
-    "PINCHED",
     "Rate",
     "Slopes",
     "above",
     "below",
-    "ridgeless_slopes",
     "drift_at_fixed_law",
     "missed",
+    "ridgeless_slopes",
     "slopes_along",
 ]
 

@@ -17,7 +17,16 @@ from dynafield.errors import SolveError
 from dynafield.numerics.laplace import Contour, contour, invert_both
 from dynafield.problem.spectra import JointLaw
 
-__all__ = ["Limit", "errors_over_time", "half_time", "kernels_over_time", "learnt", "limit", "response"]
+__all__ = [
+    "Limit",
+    "errors_over_time",
+    "half_time",
+    "kernels_over_time",
+    "learnt",
+    "limit",
+    "response",
+    "shrinkage",
+]
 
 ITERATIONS = 500
 """Of the fixed point that gives κ, at most."""

@@ -12,7 +12,7 @@ from dynafield.theory.kernels import Point, Speed, in_chunks, rates_above, rates
 from dynafield.theory.points import ACCURACY, COUNTS, TARGET, Points, Rule, cells, harmless, ladder, laws
 from dynafield.theory.rate_equations import Slopes, above, below
 
-__all__ = ["Speeds", "large_alpha", "small_alpha", "solve_speeds"]
+__all__ = ["Speeds", "good", "large_alpha", "small_alpha", "solve_speeds"]
 
 FINE_COUNTS = (128, 512, 2048, 8192)
 """Nodes per component for δ > 1, where the smallest slopes need resolving too."""

@@ -11,10 +11,10 @@ from dynafield.studies.paper.corrections import CORRECTIONS
 __all__ = [
     "CORRECTED",
     "KOLMOGOROV",
+    "LEVEL",
     "PAPER",
     "PRINTED",
     "Claim",
-    "Distance",
     "bound",
     "corrects",
     "distribution_bound",

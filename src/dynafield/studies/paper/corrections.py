@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-__all__ = ["ADDED", "CONCLUSION", "CORRECTIONS", "MISPRINT", "VALUE", "WEIGHTS", "Correction"]
+__all__ = ["ADDED", "CORRECTIONS", "WEIGHTS"]
 
 CONCLUSION, VALUE, MISPRINT, ADDED = "conclusion changes", "wrong value", "misprint", "left open"
 WEIGHTS = {

@@ -16,7 +16,7 @@ from dynafield.theory.fixed_points import fixed_point
 from dynafield.theory.rates import convergence_rate
 from dynafield.theory.silverstein import response, shrinkage
 
-__all__ = ["late_responses", "late_times", "linear_end", "slopes_of"]
+__all__ = ["late_responses", "late_times", "linear_end"]
 
 FRESH = 7000
 """Added to the seed: these networks are nobody else's."""

@@ -12,7 +12,7 @@ from dynafield.errors import InputError
 from dynafield.studies.paper.claims import Claim
 from dynafield.studies.paper.verdicts import GROUPS, Group
 
-__all__ = ["FACTORS", "judged_with_turns", "turns"]
+__all__ = ["judged_with_turns", "turns"]
 
 FACTORS = (1.001, 1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 5.0, 20.0, 1e3, 1e8)
 """Factors that numbers are multiplied or divided by, smallest first."""

@@ -7,7 +7,7 @@ import xarray as xr
 
 from dynafield.studies.paper.claims import CORRECTED, PAPER, PRINTED, Claim, bound, corrects, plain
 
-__all__ = ["final_slopes", "monotone_rates", "rate_claims"]
+__all__ = ["ASYMPTOTIC", "final_slopes", "monotone_rates", "rate_claims"]
 
 ASYMPTOTIC = 5.0
 """Smallest γt at which the slope of a curve is taken."""

@@ -10,19 +10,7 @@ from dynafield import datasets
 from dynafield.problem.priors import Bernoulli
 from dynafield.problem.task import Task
 
-__all__ = [
-    "FULL",
-    "GENES",
-    "QUICK",
-    "SIGMA",
-    "SPARSE",
-    "TASK",
-    "Scale",
-    "Setting",
-    "cohort",
-    "gene_inputs",
-    "genes",
-]
+__all__ = ["FULL", "GENES", "QUICK", "SIGMA", "SPARSE", "TASK", "Setting", "cohort", "gene_inputs", "genes"]
 
 SPARSE = Bernoulli(0.1)
 SIGMA = 0.1

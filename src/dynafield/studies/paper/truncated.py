@@ -22,7 +22,7 @@ from dynafield.studies.paper.laws import DRAWS, draws_of, from_law, sizes, with_
 from dynafield.studies.paper.parts import facts, labelled
 from dynafield.studies.paper.setting import SIGMA, Setting
 
-__all__ = ["Trained", "gaussian_draws", "trained", "truncated"]
+__all__ = ["gaussian_draws", "trained", "truncated"]
 
 SIGNED = Task(delta=0.5, sigma=SIGMA, prior=Discrete([-1.0, 0.0, 1.0], [0.05, 0.9, 0.05]))
 """Targets of both signs, so that both layers meet the truncation."""
