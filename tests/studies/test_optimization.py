@@ -195,7 +195,7 @@ def test_a_study_of_best_scales(tmp_path):
             {"best_alpha": "best_alpha_best_alpha", "best_alpha_test_error": "best_alpha_best_test_error"}
         )
         files.write(batch, "Batch", path)
-    xr.testing.assert_identical(df.sweep(df.Study.make(study), tmp_path, progress=False), data)
+    xr.testing.assert_identical(df.sweep(df.studies.Study.make(study), tmp_path, progress=False), data)
 
 
 def test_a_schedule_found_by_derivatives_beats_constant_steps_in_networks():
