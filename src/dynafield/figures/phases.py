@@ -39,9 +39,9 @@ __all__ = [
 DOTTED: dict[str, Any] = {"linestyle": ":", "color": "black", "linewidth": 2}
 """Closed forms."""
 TINY = 0.04
-"""Names of stages that take less than this share of the axis are in the legend."""
+"""Names of stages that take less than this fraction of the axis are in the legend."""
 NARROW = 0.1
-"""Names of stages that take less than this share of the axis are written upwards."""
+"""Names of stages that take less than this fraction of the axis are written upwards."""
 
 
 def draw_phases(found: "Phases", ax: Any = None) -> Any:

@@ -94,7 +94,7 @@ FIGURES = (
         "steps, rich phase. "
         f"δ = {{delta:g}}, {GAUSSIAN}. {BARS} Shading: stages by the formulas of the theory page."),
     Drawing("fixed-points", ("fixed-points",), ends.draw_fixed_points,
-        "Test error where training ends against the initial scale, λ = 0, δ = {delta:g}, {prior}, σ = "
+        "Test error at the fixed point against the initial scale, λ = 0, δ = {delta:g}, {prior}, σ = "
         "{sigma:g}. Line: theory. Points: {runs} networks at t = {t:g}, bars one standard deviation; "
         "open where γt < {settled_from:g} and training is not over; crosses: the minimizers of the same "
         "data. Squares: whitened gene expression, n = {real_n}, d = {real_d} ({provenance})."),
@@ -132,16 +132,16 @@ FIGURES = (
     Drawing("small-init-descent", ("small-init",), stages.draw_small_init_descent,
         f"The same against t/log(1/α), {LARGE}"),
     Drawing("fixed-point-regularized", ("fixed-point-regularized",), ends.draw_over_delta,
-        "Case (i), λ = {lam:g}. Left: errors where training ends against δ; points: {runs} networks with "
+        "Case (i), λ = {lam:g}. Left: errors at the fixed point against δ; points: {runs} networks with "
         "α = {alpha:g}, d = {d}, at t = {t:g}, bars one standard deviation. Right: coordinates of w at δ "
         "= {shown_delta:g} and their limit; the arrow is its point mass at 0 spread over a bin. "
         "{prior}, σ = {sigma:g}."),
     Drawing("fixed-point-ridgeless", ("fixed-point-ridgeless",), ends.draw_over_delta,
-        "Case (ii), λ = 0, δ > 1. Left: errors where training ends against δ, with the peak at δ → 1; "
+        "Case (ii), λ = 0, δ > 1. Left: errors at the fixed point against δ, with the peak at δ → 1; "
         "points: {runs} networks with α = {alpha:g}, d = {d}, at t = {t:g}, bars one standard deviation. "
         "Right: coordinates of w at δ = {shown_delta:g} and their limit. {prior}, σ = {sigma:g}."),
     Drawing("fixed-point-interpolating", ("fixed-points",), ends.draw_interpolating,
-        "Case (iii), λ = 0, δ = {delta:g}. Left: test error where training ends against α; points: {runs} "
+        "Case (iii), λ = 0, δ = {delta:g}. Left: test error at the fixed point against α; points: {runs} "
         "networks, d = {d}, at t = {t:g}, bars one standard deviation. Middle: their training error, which "
         "goes to 0, with bars of its logarithm; open where γt < {settled_from:g}; dashed: "
         "E(0)exp(-2γt), without a power of t; below 1e-12 of E(0) (grey) the tolerance of training decides. "
@@ -182,7 +182,7 @@ BEYOND = (
         "α = {alpha:g}, λ = {lam:g}, δ = {delta:g}, σ = {sigma:g}, targets -1, "
         "0, 1 with probabilities .05, .9, .05."),
     Drawing("generalization", ("generalization",), ends.draw_generalization,
-        "Test error where training ends, in units of its least value over α, against α (left) and against "
+        "Test error at the fixed point, in units of its least value over α, against α (left) and against "
         "the rate of convergence (right), for σ = 0.1 and 0.3. With little noise smaller α is better and "
         "slower; with more there is a best α, and smaller ones are slower and worse. Lines: theory; points: "
         "{runs} networks of d = {d} at the end of training, at the mean rate of their own spectra, bars two "
