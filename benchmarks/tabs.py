@@ -10,6 +10,7 @@ import asyncio
 import json
 import random
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -23,6 +24,8 @@ __all__ = ["SocketTab", "main", "megabytes", "run", "start"]
 
 WAIT = 300.0
 """Seconds after which a tab that hears nothing gives up."""
+RESTLESS = 10
+"""One user of so many closes tabs and opens others."""
 
 
 class SocketTab:
@@ -31,13 +34,14 @@ class SocketTab:
     def __init__(self, place):
         self.place, self.heard, self.models, self.number, self.told = place, "", {}, 0, asyncio.Event()
 
-    async def open(self, query="", **options):
+    async def open(self, query=""):
         """Open the page as a browser does, up to the moment when it is seen."""
-        request = HTTPRequest(f"{self.place}?{query}", request_timeout=WAIT)
+        request = HTTPRequest(f"{self.place}?{query}", request_timeout=WAIT, connect_timeout=WAIT)
         page = (await AsyncHTTPClient(max_clients=1000).fetch(request)).body.decode()
         token = re.search(r'"token": ?"([^"]+)"', page)[1]
         where = f"ws://{urlsplit(self.place).netloc}/ws"
-        self.socket = await websocket_connect(where, subprotocols=["bokeh", token], **options)
+        request = HTTPRequest(where, request_timeout=WAIT, connect_timeout=WAIT)
+        self.socket = await websocket_connect(request, subprotocols=["bokeh", token])
         await self.message()  # the server is ready
         await self.send("PULL-DOC-REQ", {})
         _, content = await self.message()
@@ -133,27 +137,32 @@ def megabytes(pid):
     return found[0], sum(found[1:])
 
 
-async def user(place, rng, end, waits, pause):
-    """Open tabs one after the other; in each, move a slider some times and wait for the curve."""
+async def user(tab, rng, end, waits, pause, restless):
+    """Move a slider from time to time and wait for the curve; a restless one opens new tabs as well."""
     while time.monotonic() < end:
-        tab = await SocketTab(place).open()
         for _ in range(rng.randint(3, 8)):
-            if time.monotonic() > end:
-                break
             await tab.change("field-alpha", f"{rng.uniform(0.3, 0.8):.4f}")
             waits.append(await tab.hear("preview: test error|solved in"))
             await asyncio.sleep(rng.uniform(0.5, 1.5) * pause)
-        await tab.close()
+            if time.monotonic() > end:
+                break
+        if restless:
+            await tab.close()
+            tab = await SocketTab(tab.place).open()
+    await tab.close()
 
 
 async def run(pid, place, tabs, seconds, pause=5.0, every=5.0):
-    """Memory (server, processes) in MB over time, and the seconds that tabs waited for a curve."""
+    """Memory (server, processes) in MB from the moment when all tabs are open, and seconds of waiting."""
+    opened = [await SocketTab(place).open() for _ in range(tabs)]
     began, waits, sizes = time.monotonic(), [], []
-    end = began + seconds
-    users = [asyncio.create_task(user(place, random.Random(k), end, waits, pause)) for k in range(tabs)]
+    users = [
+        asyncio.create_task(user(tab, random.Random(k), began + seconds, waits, pause, k % RESTLESS == 0))
+        for k, tab in enumerate(opened)
+    ]
     while not all(one.done() for one in users):
-        await asyncio.wait(users, timeout=every)
         sizes.append((time.monotonic() - began, *megabytes(pid)))
+        await asyncio.wait(users, timeout=every)
     await asyncio.gather(*users)
     return sizes, waits
 
@@ -170,7 +179,7 @@ def main():
         seconds = 60 * options.minutes
         sizes, waits = asyncio.run(run(process.pid, place, options.tabs, seconds, options.pause))
     finally:
-        process.terminate()
+        process.send_signal(signal.SIGINT)
         process.wait()
     print("| minute | server (MB) | processes (MB) |\n|---|---|---|")
     for moment, own, others in sizes[:: max(1, len(sizes) // 20)]:

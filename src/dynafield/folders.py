@@ -71,8 +71,8 @@ def unfinished(path: Path) -> Iterator[Path]:
     Its name cannot be guessed and it must not be there before, so that nobody can lay a link in the way.
     """
     part = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
+    os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     try:
-        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
         yield part
         part.replace(path)
     finally:
