@@ -152,7 +152,7 @@ async def user(tab, rng, end, waits, pause, restless):
     await tab.close()
 
 
-async def run(pid, place, tabs, seconds, pause=5.0, every=5.0):
+async def run(pid, place, tabs, seconds, pause=5.0, every=5.0, tell=print):
     """Memory (server, processes) in MB from the moment when all tabs are open, and seconds of waiting."""
     opened = [await SocketTab(place).open() for _ in range(tabs)]
     began, waits, sizes = time.monotonic(), [], []
@@ -162,28 +162,30 @@ async def run(pid, place, tabs, seconds, pause=5.0, every=5.0):
     ]
     while not all(one.done() for one in users):
         sizes.append((time.monotonic() - began, *megabytes(pid)))
+        tell("| {:.0f} | {:.0f} | {:.0f} |".format(*sizes[-1]))
         await asyncio.wait(users, timeout=every)
     await asyncio.gather(*users)
     return sizes, waits
 
 
 def main():
-    """Run it and print a table."""
+    """Run it and print a table, every row as soon as it is known."""
+    sys.stdout.reconfigure(line_buffering=True)
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tabs", description=__doc__)
     parser.add_argument("--tabs", type=int, default=50, help="tabs open at the same time (50)")
     parser.add_argument("--minutes", type=float, default=10.0, help="how long (10)")
     parser.add_argument("--pause", type=float, default=5.0, help="seconds between two moves in a tab (5)")
     options = parser.parse_args()
     process, place = start()
+    print("| second | server (MB) | processes (MB) |\n|---|---|---|", flush=True)
     try:
         seconds = 60 * options.minutes
         sizes, waits = asyncio.run(run(process.pid, place, options.tabs, seconds, options.pause))
     finally:
         process.send_signal(signal.SIGINT)
         process.wait()
-    print("| minute | server (MB) | processes (MB) |\n|---|---|---|")
-    for moment, own, others in sizes[:: max(1, len(sizes) // 20)]:
-        print(f"| {moment / 60:.1f} | {own:.0f} | {others:.0f} |")
+    own = [size for _, size, _ in sizes]
+    print(f"server: {own[0]:.0f} MB at first, {max(own):.0f} MB at most, {own[-1]:.0f} MB at the end")
     middle, high = statistics.median(waits), statistics.quantiles(waits, n=10)[-1]
     print(f"{len(waits)} curves; a tab waited {middle:.2f} s (median), {high:.2f} s (ninth decile)")
 
