@@ -60,3 +60,48 @@ def test_compiled_code_is_not_kept_where_it_should_not(tmp_path):
     assert asked(tmp_path, WHERE) == "None", "others could write there"
     (tmp_path / "file").write_text("")
     assert asked(tmp_path, WHERE, XDG_CACHE_HOME=str(tmp_path / "file")) == "None"
+
+
+def own_folder(monkeypatch, **environment):
+    """The folder for compiled code in an environment."""
+    for name in ("XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    return compiled.own_folder("code")
+
+
+def test_compiled_code_is_not_kept_where_others_could_put_theirs(monkeypatch, tmp_path):
+    """A folder above that others may write to, a link through such a folder, and a folder that was opened."""
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    (shared / "link").symlink_to(tmp_path)
+    shared.chmod(0o777)
+    assert own_folder(monkeypatch, XDG_CACHE_HOME=str(shared)) is None
+    assert own_folder(monkeypatch, XDG_CACHE_HOME=str(shared / "link")) is None
+    shared.chmod(0o1777)  # like /tmp: nobody can rename what belongs to this user
+    folder = tmp_path / "dynafield" / "code"
+    assert own_folder(monkeypatch, XDG_CACHE_HOME=str(shared / "link")) == str(shared / "link/dynafield/code")
+    folder.chmod(0o770)
+    assert own_folder(monkeypatch, XDG_CACHE_HOME=str(tmp_path)) is None
+
+
+def test_the_folder_of_a_user_without_home(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    assert own_folder(monkeypatch, HOME=str(tmp_path)) == str(tmp_path / ".cache" / "dynafield" / "code")
+    assert own_folder(monkeypatch, XDG_CACHE_HOME="relative") is None
+    assert own_folder(monkeypatch, HOME="relative") is None
+    assert own_folder(monkeypatch, HOME="/proc/nowhere") is None
+    assert os.listdir(tmp_path) == [".cache"]
+
+
+def test_a_user_without_home_and_name_keeps_nothing():
+    """A container may run as a user whom no table knows."""
+    if not hasattr(os, "getuid") or os.getuid() != 0:
+        pytest.skip("only root can become such a user")
+    code = (
+        "import os; from dynafield.compiled import own_folder; os.setgid(987_654); os.setuid(987_654); "
+        "[os.environ.pop(name, None) for name in ('HOME', 'XDG_CACHE_HOME')]; print(own_folder('code'))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "None", done.stderr

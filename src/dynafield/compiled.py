@@ -4,11 +4,14 @@ Nothing here imports JAX before it is needed: it reads its environment only once
 """
 
 import hashlib
+import logging
 import os
 import platform
 import sys
 import time
 from pathlib import Path
+
+from dynafield.folders import make_private, trouble
 
 __all__ = ["keep_compiled_code", "make_room", "memory_maps", "processor"]
 
@@ -63,17 +66,19 @@ def quiet() -> bool:
 
 def own_folder(name: str) -> str | None:
     """A folder in the user's cache that nobody else can write to; None if there can be none."""
+    folder = None
     try:
-        root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dynafield"
-        folder = root / name
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        for place in (root, folder):
-            facts = place.stat()
-            if hasattr(os, "getuid") and (facts.st_uid != os.getuid() or facts.st_mode & 0o022):
-                return None
-    except (OSError, RuntimeError):  # a disk that is full or read only, no home
-        return None
-    return str(folder)
+        root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        folder = root / "dynafield" / name
+        if not root.is_absolute():
+            return None
+        make_private(folder)
+        wrong = trouble(folder)
+    except (OSError, RuntimeError) as error:  # a disk that is full or read only, no home
+        wrong = str(error)
+    if wrong:
+        logging.getLogger(__name__).info("compiled code is not kept: %s", wrong)
+    return None if wrong else str(folder)
 
 
 def memory_maps() -> tuple[int, int] | None:

@@ -27,3 +27,7 @@ def die(report):
 
 def who(report):
     return os.getpid(), threading.active_count()
+
+
+def curve_file(setting, report):
+    return b"a file"

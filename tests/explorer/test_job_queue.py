@@ -1,11 +1,21 @@
 """The queue before a process: newest request only, urgent first, tabs in turn, deaths survived."""
 
+import asyncio
+import os
 import queue as queues
+import signal
 import time
+from functools import partial
 
 import pytest
+from tornado.httpclient import AsyncHTTPClient
+from tornado.httpserver import HTTPServer
+from tornado.netutil import bind_sockets
+from tornado.web import Application
 
-from dynafield.explorer.job_queue import JobQueue, Request
+from dynafield.explorer import files
+from dynafield.explorer.job_queue import ENDED, JobQueue, Request
+from dynafield.explorer.tab import Queues
 
 WAIT = 30
 """Seconds after which a test gives up; nothing here takes more than one or two."""
@@ -123,6 +133,53 @@ def test_a_process_that_dies_is_replaced_and_its_tab_told(queue):
     assert "ended unexpectedly" in words
     tab.ask("who")
     assert tab.hear()[1][0] != first
+
+
+def test_a_process_killed_in_the_middle_is_replaced_and_its_tab_told(queue):
+    tab, other = Tab(queue), Tab(queue, "other")
+    tab.ask("long", 600.0)
+    until(lambda: queue.running and queue.ready)
+    other.ask("echo", 1)  # waits behind it, and is done by the next process
+    os.kill(queue.process.pid, signal.SIGKILL)
+    assert tab.hear() == ("failed", ENDED)
+    assert other.hear() == ("done", 1)
+
+
+def test_a_process_that_cannot_start_is_told_and_not_started_for_ever():
+    queue = JobQueue("no.such.module")
+    try:
+        tab = Tab(queue)
+        for _ in range(2):
+            tab.ask("echo", 1)
+            assert tab.hear() == ("failed", ENDED)
+            assert queue.process is None
+    finally:
+        queue.close()
+
+
+def test_files_are_bounded_and_forgotten(queue, monkeypatch):
+    """Of the files that wait, two are allowed here; nothing is left of those that were sent."""
+    monkeypatch.setattr(files, "MOST_FILES", 2)
+    tab = Tab(queue)
+
+    async def story():
+        server = HTTPServer(Application(files.file_handlers(Queues(queue, queue, queue))))
+        (listener,) = bind_sockets(0, "127.0.0.1")
+        server.add_sockets([listener])
+        place = f"http://127.0.0.1:{listener.getsockname()[1]}/curve.nc"
+        fetch = partial(AsyncHTTPClient().fetch, place, raise_error=False)
+        tab.ask("long", 600.0)
+        sent = [asyncio.ensure_future(fetch()) for _ in range(2)]
+        while queue.waits("file") < 2:
+            await asyncio.sleep(0.01)
+        refused = await fetch()
+        assert (refused.code, refused.body[:25]) == (503, b"2 files are waited for, a")
+        queue.forget(tab.name)
+        assert [(one.code, one.body) for one in await asyncio.gather(*sent)] == 2 * [(200, b"a file")]
+        server.stop()
+
+    asyncio.run(asyncio.wait_for(story(), WAIT))
+    assert queue.served == {}
 
 
 def test_a_process_that_has_grown_is_replaced():

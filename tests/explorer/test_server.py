@@ -1,5 +1,6 @@
 """The server without a browser: files by link, refusals, ports, and its end."""
 
+import asyncio
 import os
 import re
 import signal
@@ -11,19 +12,28 @@ import urllib.error
 import urllib.request
 
 import pytest
+from benchmarks.tabs import SocketTab, megabytes
 from typer.testing import CliRunner
 
 import dynafield as df
 from dynafield.cli.main import app
 from dynafield.errors import InputError
-from dynafield.explorer.server import explore
+from dynafield.explorer.server import JOBS, explore
 
 WAIT = 120
+HASTY = """
+from dynafield.cli.main import run
+from dynafield.explorer import guard
+
+guard.LINGER = 0.3
+run()
+"""
+"""The command, but closed tabs are forgotten soon."""
 
 
 @pytest.fixture(scope="module")
 def server():
-    command = [sys.executable, "-m", "dynafield.cli", "explore", "--port", "0", "--no-browser"]
+    command = [sys.executable, "-c", HASTY, "explore", "--port", "0", "--no-browser"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     place = re.search(r"http://127\.0\.0\.1:\d+/", process.stderr.readline())[0]
     yield process, place
@@ -117,6 +127,56 @@ def test_without_panel_the_command_says_what_to_install(monkeypatch):
     done = CliRunner().invoke(app, ["explore"])
     assert isinstance(done.exception, InputError)
     assert "pip install 'dynafield[explorer]'" in str(done.exception)
+
+
+def test_another_host_or_page_gets_no_file(server):
+    for headers in ({"Host": "evil.test"}, {"Origin": "http://evil.test"}):
+        status, words = get(urllib.request.Request(server[1] + "curve.nc?alpha=-1", headers=headers))
+        assert (status, b"alpha" in words) == (403, False)
+
+
+def worker_of_curves(pid):
+    """The process that computes curves for a server."""
+    table = subprocess.run(
+        ["ps", "-wweo", "pid,ppid,args"], capture_output=True, text=True, check=True
+    ).stdout
+    rows = [row.split() for row in table.splitlines()[1:]]
+    (found,) = [int(row[0]) for row in rows if int(row[1]) == pid and row[-3:] == [JOBS, "1", "8"]]
+    return found
+
+
+def test_a_process_killed_in_the_middle_is_told_and_replaced(server):
+    async def story():
+        tab = await SocketTab(server[1]).open("tol=0.05&t_max=5")
+        await tab.hear("solved in")
+        await tab.change("field-t_max", "1000000")
+        await tab.hear("computing to full accuracy")
+        os.kill(worker_of_curves(server[0].pid), signal.SIGKILL)
+        await tab.hear("ended unexpectedly")
+        await tab.change("field-t_max", "6")
+        await tab.hear("solved in")
+        await tab.close()
+
+    asyncio.run(story())
+
+
+def test_tabs_that_move_sliders_come_and_go_leave_no_memory(server):
+    """A small form of `python -m benchmarks.tabs`."""
+
+    async def story(count):
+        for k in range(count):
+            tab = await SocketTab(server[1]).open("tol=0.05&t_max=5")
+            await tab.change("field-t_max", f"{6 + k}")
+            await tab.hear("preview: test error|solved in")
+            await tab.close()
+        return megabytes(server[0].pid)[0]
+
+    before = asyncio.run(story(2))
+    after, end = asyncio.run(story(3)), time.monotonic() + 30
+    while after - before > 9.0 and time.monotonic() < end:  # the last tabs may not be forgotten yet
+        time.sleep(0.5)
+        after = megabytes(server[0].pid)[0]
+    assert after - before < 9.0, "MB: a tab has 6, and three of them would stay"
 
 
 def alive(process):

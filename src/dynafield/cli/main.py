@@ -67,6 +67,12 @@ def explore(
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Do not open the page in a browser.")
     ] = False,
+    host_name: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--host-name", help="NAME:PORT in the browser's address, if not that of the server; repeatable."
+        ),
+    ] = None,
 ) -> None:
     """Open a page on which curves, phases and fixed points follow the sliders."""
     from importlib.util import find_spec
@@ -75,7 +81,7 @@ def explore(
         raise InputError("explore needs panel and bokeh: pip install 'dynafield[explorer]'")
     from dynafield.explorer.server import explore as serve
 
-    serve(port, not no_browser, address, lambda line: typer.echo(line, err=True))
+    serve(port, not no_browser, address, lambda line: typer.echo(line, err=True), host_name or ())
 
 
 COMMANDS = (

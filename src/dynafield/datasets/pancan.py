@@ -13,6 +13,7 @@ import numpy as np
 
 from dynafield.datasets.expression import Expression
 from dynafield.errors import FileError
+from dynafield.folders import unfinished
 
 __all__ = ["tcga_pancan"]
 
@@ -75,16 +76,15 @@ def fetch(archive: Path) -> None:
     """Download the zip, check what is in it and keep that; nothing is left behind by a failure."""
     import pooch
 
-    part = archive.with_suffix(".part")
     try:
         archive.parent.mkdir(parents=True, exist_ok=True)
         downloader = pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=60)
-        downloader(URL, str(part), None)
-        with zipfile.ZipFile(part) as outer:
-            content = outer.read(f"{NAME}.tar.gz")
-        check_archive(content, URL)
-        part.write_bytes(content)
-        part.replace(archive)
+        with unfinished(archive) as part:
+            downloader(URL, str(part), None)
+            with zipfile.ZipFile(part) as outer:
+                content = outer.read(f"{NAME}.tar.gz")
+            check_archive(content, URL)
+            part.write_bytes(content)
     except FileError:
         raise
     except Exception as error:  # networks and disks fail in many ways, and so do half archives
@@ -92,8 +92,6 @@ def fetch(archive: Path) -> None:
             f"tcga_pancan could not be downloaded ({type(error).__name__}: {error}). Check the connection, "
             f"or fetch {URL} by other means and call tcga_pancan(source='that.zip')"
         ) from error
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def check_archive(content: bytes, where: Any) -> None:

@@ -15,6 +15,10 @@ __all__ = ["file_handlers"]
 KINDS = {"curve.nc": "application/x-netcdf", "runs.nc": "application/x-netcdf", "picture.png": "image/png"}
 
 
+MOST_FILES = 50
+"""Files at most that wait to be made."""
+
+
 class FileHandler(RequestHandler):
     """Computes the file that a link describes; stops if the browser closes the connection."""
 
@@ -24,6 +28,10 @@ class FileHandler(RequestHandler):
 
     def on_connection_close(self) -> None:
         """Drop the requests of a connection that was closed."""
+        self.on_finish()
+
+    def on_finish(self) -> None:
+        """Forget this connection."""
         for queue in self.queues:
             queue.forget(self.tab)
 
@@ -40,6 +48,8 @@ class FileHandler(RequestHandler):
             "runs.nc": (self.queues.networks, "runs_file", view.setting),
             "picture.png": (self.queues.curves, "picture", view),
         }[name]
+        if queue.waits("file") >= MOST_FILES:
+            return self.refuse(503, f"{MOST_FILES} files are waited for, and no more can be: try again later")
         loop, answer = asyncio.get_running_loop(), asyncio.get_running_loop().create_future()
 
         def tell(good: bool, value: Any) -> None:

@@ -20,6 +20,8 @@ from typing import Any
 
 __all__ = ["JobQueue", "Request"]
 
+ENDED = "the process that computed this ended unexpectedly; change a setting to try again"
+
 
 @dataclasses.dataclass(eq=False)
 class Request:
@@ -101,6 +103,11 @@ class JobQueue:
     def new_code(self, request: Request) -> bool:
         """Whether the process has not computed anything with the same compiled code before."""
         return request.code is not None and (request.name, request.code) not in self.known
+
+    def waits(self, kind: str) -> int:
+        """Number of requests of one kind that wait."""
+        with self.lock:
+            return sum(request.kind == kind for request in self.waiting.values())
 
     def ahead(self, request: Request) -> int:
         """Number of requests that go before this one."""
@@ -229,17 +236,21 @@ class JobQueue:
             safely(request.done if what == "done" else request.failed, value)
 
     def lost(self, process: subprocess.Popen) -> None:
-        """The process has ended: tell the tabs that waited for it, and start another."""
+        """The process has ended: tell the tabs that waited for it, and start another.
+
+        One that has ended before it was ready is started again only with the next request: it might end at
+        once for ever.
+        """
         process.wait()
         with self.lock:
             broken = [request for request in self.running.values() if not request.stopping]
             self.running.clear()
             self.known.clear()
             self.process = None
-            if not self.closed:
+            if not self.ready:
+                broken += self.waiting.values()
+                self.waiting.clear()
+            elif not self.closed:
                 self.next()
         for request in broken:
-            safely(
-                request.failed,
-                "the process that computed this ended unexpectedly; change a setting to try again",
-            )
+            safely(request.failed, ENDED)

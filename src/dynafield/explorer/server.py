@@ -1,6 +1,8 @@
 """Serves the page on this machine."""
 
+import re
 import socket
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -11,7 +13,14 @@ from dynafield.explorer.setting import Setting
 __all__ = ["explore"]
 
 LOOPBACK = ("127.0.0.1", "localhost")
+"""Addresses that only this machine can reach."""
+LOCAL = (*LOOPBACK, "[::1]")
+"""What a browser on this machine may call it."""
 EVERYWHERE = "0.0.0.0"
+HOST = r"([\w.-]+|\[[0-9a-fA-F:.]+\])(:\d{1,5})?"
+"""Form of a name that a request may name as its host."""
+HTTP = 80
+"""The port of addresses that name none."""
 JOBS = "dynafield.explorer.jobs"
 
 
@@ -21,16 +30,24 @@ def open_queues() -> tuple[JobQueue, JobQueue, JobQueue]:
 
 
 def explore(
-    port: int = 5006, open_browser: bool = True, address: str = LOOPBACK[0], said: Any = print
+    port: int = 5006,
+    open_browser: bool = True,
+    address: str = LOOPBACK[0],
+    said: Any = print,
+    host_names: Sequence[str] = (),
 ) -> None:
-    """Serve the page until Ctrl-C; port 0 takes any that is free."""
+    """Serve the page until Ctrl-C; port 0 takes any that is free.
+
+    Requests must name the address and the port, or one of `host_names`, as their host.
+    """
     if address not in LOOPBACK:
         said(f"warning: everybody who can reach {address}:{port} will be able to compute on this machine")
     port = free(address, port)
+    hosts = hosts_of(address, port, host_names)
     opened = open_queues()
     warm(*opened)
     try:
-        serve(opened, port, open_browser, address, said)
+        serve(opened, port, open_browser, address, said, hosts)
     finally:
         for queue in opened:
             queue.close()
@@ -76,7 +93,42 @@ def asked(arguments: dict[str, list[bytes]]) -> str:
     return urlencode(pairs)
 
 
-def serve(opened: Any, port: int, open_browser: bool, address: str, said: Any) -> None:
+def hosts_of(address: str, port: int, more: Sequence[str] = ()) -> list[str]:
+    """What a request may name as its host: the names of this server with its port, and others as given."""
+    for name in more:
+        if not re.fullmatch(HOST, name):
+            raise InputError(f"host-name must be a name with or without :PORT, got {name!r}")
+    names = {address, *(LOCAL if address in (*LOOPBACK, EVERYWHERE) else ())}
+    if address == EVERYWHERE:
+        names |= {socket.gethostname(), socket.gethostbyname(socket.gethostname())}
+    default = names if port == HTTP else set()  # a browser leaves that port out
+    return sorted({f"{name}:{port}" for name in names} | default | set(more))
+
+
+def server_of(tab: Any, address: str, port: int, hosts: Sequence[str], patterns: Any = ()) -> Any:
+    """A server of a page, made by `tab` for every tab, that refuses what it should; not yet started."""
+    import panel as pn
+
+    from dynafield.explorer.guard import guard, limits
+
+    server: Any = pn.serve(
+        {"/": tab},
+        port=port,
+        address=address,
+        show=False,
+        start=False,
+        title="dynafield explorer",
+        websocket_origin=f"{address}:{port}",  # of Bokeh; `guard` looks first, and at more
+        extra_patterns=list(patterns),
+        admin=False,
+        verbose=False,
+        **limits(),
+    )
+    guard(server._tornado, hosts)
+    return server
+
+
+def serve(opened: Any, port: int, open_browser: bool, address: str, said: Any, hosts: Sequence[str]) -> None:
     """Serve the page and its files."""
     import panel as pn
 
@@ -97,22 +149,7 @@ def serve(opened: Any, port: int, open_browser: bool, address: str, said: Any) -
         pn.state.on_session_destroyed(lambda context: page.tab.forget())
         return page.widgets.view
 
-    names = {address, *(LOOPBACK if address in (*LOOPBACK, EVERYWHERE) else ())}
-    if address == EVERYWHERE:
-        names |= {socket.gethostname(), socket.gethostbyname(socket.gethostname())}
-    origins = [f"{name}:{port}" for name in sorted(names)]
-    server: Any = pn.serve(
-        {"/": tab},
-        port=port,
-        address=address,
-        show=False,
-        start=False,
-        title="dynafield explorer",
-        websocket_origin=origins,
-        extra_patterns=file_handlers(queues),
-        admin=False,
-        verbose=False,
-    )
+    server = server_of(tab, address, port, hosts, file_handlers(queues))
     place = f"http://{address}:{port}/"
     said(f"dynafield explorer on {place} (Ctrl-C ends it)")
     server.start()

@@ -30,7 +30,8 @@ def in_processes(
     from joblib import Parallel, delayed
 
     tasks = (delayed(function)(*given) for given in arguments)
-    values: Any = Parallel(n_jobs=workers, return_as="generator_unordered")(tasks)
+    pool = Parallel(n_jobs=workers, return_as="generator_unordered", max_nbytes=None)  # no files between them
+    values: Any = pool(tasks)
     try:
         yield from values
     finally:

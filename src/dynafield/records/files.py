@@ -10,6 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from dynafield.errors import FileError
+from dynafield.folders import unfinished
 from dynafield.problem.checks import checked_path
 from dynafield.version import __version__
 
@@ -37,12 +38,8 @@ def write(data: xr.Dataset, kind: str, path: str | Path) -> Path:
     """Write `data` as netCDF-4 with kind, version and fingerprint; the folder must exist."""
     path = writable(path)
     data = signed(data, kind)
-    part = path.with_name(path.name + ".part")
-    try:
+    with unfinished(path) as part:  # whole or not at all
         data.to_netcdf(part, engine="h5netcdf")
-        part.replace(path)  # whole or not at all
-    finally:
-        part.unlink(missing_ok=True)
     return path
 
 
@@ -62,12 +59,8 @@ def signed(data: xr.Dataset, kind: str) -> xr.Dataset:
 
 def write_table(table: pd.DataFrame, path: Path) -> Path:
     """Write a table as CSV, whole or not at all."""
-    part = path.with_name(path.name + ".part")
-    try:
+    with unfinished(path) as part:
         table.to_csv(part, index=False)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
     return path
 
 

@@ -13,6 +13,7 @@ from dynafield.deprecation import old_calls
 from dynafield.errors import InputError
 from dynafield.figures.paper.catalogue import Drawing, named
 from dynafield.figures.report import write_report
+from dynafield.folders import unfinished
 from dynafield.numerics.processes import in_processes
 from dynafield.problem.checks import checked_path, flag, function_of, integer, seed_of, shown
 from dynafield.progress import Progress, Wanted, check_wanted
@@ -167,9 +168,8 @@ def claim_folder(out: Path, setting: Setting) -> None:
 
 def write_whole(path: Path, content: bytes) -> None:
     """A file, whole or not at all."""
-    part = path.with_name(path.name + ".part")
-    part.write_bytes(content)
-    part.replace(path)
+    with unfinished(path) as part:
+        part.write_bytes(content)
 
 
 def compute(
