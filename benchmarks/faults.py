@@ -74,7 +74,7 @@ def ended(process: subprocess.Popen) -> tuple[int, str]:
     except subprocess.TimeoutExpired:
         process.kill()
         return 124, "hangs"
-    return process.returncode, out + err
+    return process.returncode, (out or "") + (err or "")
 
 
 def written_study(folder: Path) -> Path:
@@ -396,7 +396,7 @@ def random_problems(number: int, _: Path) -> str:
     sigma, alpha = rng.uniform(0.0, 1.0, PROBLEMS), 10 ** rng.uniform(-0.7, 0.7, PROBLEMS)
     task, net = df.Task(delta, sigma, prior), df.DiagonalNetwork(alpha)
     end, rate = df.fixed_point(task, net), df.convergence_rate(task, net)
-    t_max = float(np.max(20.0 / np.asarray(rate.rate)))
+    t_max = float(np.max(20.0 / np.asarray(rate.gamma)))
     found = df.solve(task, net, t_max, tol=1e-2, seed=number, throw=False, progress=False)
     if found.status != "finished":
         return "" if "not met" in found.status or "beyond t" in found.status else found.status

@@ -119,7 +119,7 @@ def test_masked_entries_are_refused_and_masks_that_hide_nothing_are_not():
         (lambda: df.solve(*problem(), 1e20), "t_max must be at most 2.02e.08"),
         (lambda: df.solve(*problem(), 1e300), "t_max must be at most"),
         (lambda: df.solve(*problem(sigma=1e20), 10.0), "t_max must be at most 6.71e-13 for sigma and values"),
-        (lambda: df.solve(problem()[0], df.ridge_flow(0.0), 1e8), "t_max must be at most 6.71e.07"),
+        (lambda: df.solve(problem()[0], df.models.ridge_flow(0.0), 1e8), "t_max must be at most 6.71e.07"),
         (lambda: read_prior("bernoulli:2"), "prior 'bernoulli:2': p must be a probability"),
     ],
 )

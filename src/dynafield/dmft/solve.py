@@ -125,7 +125,8 @@ def solve(
         Whether a failure raises SolveError. False returns what was solved, if there is anything; `status`
         then has the reason.
     memory_gb : float, optional
-        Memory to use at most, in gigabytes. None: 4, or half of the memory of an accelerator.
+        Memory for samples and kernels at most, in gigabytes; compiling takes up to half of one besides. None:
+        4, or half of the memory of an accelerator.
     progress : bool or callable, optional
         Whether a progress bar is shown; None: on a terminal. Or a function of the fraction done and a text,
         which may raise KeyboardInterrupt to stop.
