@@ -1,15 +1,16 @@
 """Malformed and extreme calls over the whole public interface: what is refused, and in which words.
 
-`python -m benchmarks.attack [part of a name] [--malformed | --extreme] [--list]` prints a table of verdicts, and
-with --list every extreme call, and every malformed one that was not refused with the argument named. Calls run in a process of their own,
-with a limit of time and memory for each; one that hangs is stopped, and the next begins in a fresh process.
+`python -m benchmarks.attack [part of a name] [--malformed | --extreme] [--list]` prints a table of verdicts,
+and with --list every extreme call, and every malformed one that was not refused with the argument named.
+Calls run in a process of their own, with a limit of time and memory for each; one that hangs is stopped, and
+the next begins in a fresh process. All of them take half an hour or more.
 """
 
+import argparse
 import contextlib
 import io
 import multiprocessing
 import resource
-import sys
 import time
 import warnings
 from collections import Counter
@@ -147,13 +148,17 @@ def section() -> str:
     return f"## Malformed and extreme calls\n\n{words}\n\n{table(attack())}\n"
 
 
-def main(arguments: list[str]) -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Print the table, and what is not as it should be."""
-    named = [one for one in arguments if not one.startswith("-")]
-    wanted = (
-        (False,) if "--malformed" in arguments else (True,) if "--extreme" in arguments else (False, True)
-    )
-    found = attack(named[0] if named else "", wanted, "--list" in arguments)
+    parser = argparse.ArgumentParser("python -m benchmarks.attack", description=__doc__)
+    parser.add_argument("part", nargs="?", default="", help="only calls whose CALL.ARGUMENT has this part")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--malformed", action="store_true", help="malformed calls only")
+    which.add_argument("--extreme", action="store_true", help="well-formed calls with extreme numbers only")
+    parser.add_argument("--list", action="store_true", help="print the calls, one by one")
+    given = parser.parse_args(arguments)
+    wanted = (False,) if given.malformed else (True,) if given.extreme else (False, True)
+    found = attack(given.part, wanted, given.list)
     slowest = sorted(found, key=lambda one: -one[2].seconds)[:5]
     for case, _, verdict in slowest:
         print(f"{verdict.seconds:.1f} s: {case.call}({case.argument}={case.words}): {verdict.kind}")
@@ -161,4 +166,4 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -40,8 +40,13 @@ def trained(t_max: float = 10.0, trainer: Any = None, **given: Any) -> Any:
 
 
 def growing() -> df.Flow:
-    """A flow that blows up in finite time."""
+    """A flow whose coordinates blow up in finite time."""
     return flow(p=lambda g, theta: theta**2 - g, theta0=1.0)
+
+
+def repelled() -> df.Flow:
+    """A flow whose residuals grow faster than linearly, away from the labels, and blow up in finite time."""
+    return flow(ell=lambda f, datum: -((f - datum.f_star) ** 3), theta0=1.0)
 
 
 def extremes() -> list[Case]:
@@ -68,9 +73,16 @@ def extremes() -> list[Case]:
         "simulate", "step", 1e-15, functools.partial(trained, 1.0, trainer=df.GradientDescent(1e-15)), "t_max"
     )
     add("solve", "t_max", 1e11, lambda: df.solve(*problem(), 1e11, trainer=steps, progress=False))
-    blows = {"task": problem()[0], "net": growing(), "t_max": 10.0, "progress": False}
-    add("simulate", "p", "", lambda: df.simulate(**blows, d=20, runs=1))
-    add("solve", "p", "", lambda: df.solve(**blows, tol=1e-2))
+    for argument, net in (("p", growing()), ("ell", repelled())):
+        blows = {"task": problem()[0], "net": net, "t_max": 10.0, "progress": False}
+        add("simulate", argument, "", lambda blows=blows: df.simulate(**blows, d=20, runs=1))
+        add("solve", argument, "", lambda blows=blows: df.solve(**blows, tol=1e-2))
+        coarse = blows | {"trainer": steps, "tol": 1e-2}
+        add("solve in steps", argument, "", lambda coarse=coarse: df.solve(**coarse))
+    far = {"trainer": df.GradientDescent(50.0), "progress": False}
+    add("solve in steps", "step", 50.0, lambda: df.solve(*problem(alpha=1.0), 100.0, tol=1e-2, **far))
+    add("simulate in steps", "step", 50.0, lambda: trained(100.0, trainer=far["trainer"], alpha=1.0))
+    add("solve", "t_max", 6e7, functools.partial(solved, 6e7))
     add("simulate", "d", 1e7, lambda: df.simulate(*problem(), 1.0, d=10**7, progress=False))
     add("solve", "alpha", 5.5, functools.partial(solved, 194.0, alpha=5.5, lam=0.04))
     add("solve", "value", 100.0, functools.partial(solved, 1.7, alpha=0.03, value=100.0))

@@ -1,8 +1,12 @@
-"""All tables, written to docs/benchmarks.md: `python -m benchmarks.run [engine | derivatives | curves | steps | flows | finite | fixed_points | spectra | own_data | sweeps | explorer]`."""
+"""All tables, written to docs/benchmarks.md: `python -m benchmarks.run [NAME …]`; with names, those are printed.
 
+The attack and the faults take long and stand on a page of their own, docs/robustness.md: they run only when
+they are named.
+"""
+
+import argparse
 import os
 import platform
-import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -22,6 +26,8 @@ SECTIONS = (
     "sweeps",
     "explorer",
 )
+NAMED_ONLY = ("attack", "faults")
+"""Sections that are no part of the page."""
 
 
 def made(name):
@@ -47,4 +53,10 @@ are meant for comparison with each other.
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    parser = argparse.ArgumentParser("python -m benchmarks.run", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(SECTIONS + NAMED_ONLY))
+    given = parser.parse_args().names
+    unknown = [name for name in given if name not in SECTIONS + NAMED_ONLY]
+    if unknown:
+        parser.error(f"there is no {unknown[0]!r}: take {', '.join(SECTIONS + NAMED_ONLY)}")
+    main(given)

@@ -14,7 +14,7 @@ import dynafield
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "dynafield"
 ENGINES = {"dmft", "simulation", "theory", "endpoints"}
-BASE = {"compiled", "deprecation", "errors", "folders", "lazy", "progress", "version"}
+BASE = {"compiled", "deprecation", "errors", "folders", "lazy", "progress", "version", "writing"}
 MAY_IMPORT = {
     "numerics": BASE,
     "problem": BASE | {"numerics"},

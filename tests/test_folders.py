@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dynafield.folders import make_private, trouble, unfinished
+from dynafield.folders import make_private, trouble
+from dynafield.writing import unfinished
 
 ROOT = hasattr(os, "getuid") and os.getuid() == 0
 STRANGER = 65533
@@ -91,7 +92,7 @@ def test_a_file_is_whole_or_not_there(tmp_path):
 
 def test_a_file_is_not_written_through_a_link_that_somebody_laid(tmp_path, monkeypatch):
     """Even one who could guess its name."""
-    monkeypatch.setattr("uuid.uuid4", lambda: type("Known", (), {"hex": "known"}))
+    monkeypatch.setattr("secrets.token_hex", lambda count: "known")
     precious = tmp_path / "precious"
     precious.write_text("mine")
     (tmp_path / "a.txt.known.part").symlink_to(precious)

@@ -1,13 +1,10 @@
-"""Folders that nobody else can write to, and files that are whole or not there."""
+"""Folders that nobody else can write to."""
 
-import contextlib
 import os
 import stat
-import uuid
-from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["make_private", "trouble", "unfinished"]
+__all__ = ["make_private", "trouble"]
 
 MOST_LINKS = 40
 """Symbolic links followed at most, as in Linux."""
@@ -62,18 +59,3 @@ def way(folder: Path) -> list[Path]:
             left = list(target.parts[1:] if target.is_absolute() else target.parts) + left
             passed.append(here)
     return passed
-
-
-@contextlib.contextmanager
-def unfinished(path: Path) -> Iterator[Path]:
-    """A new file beside `path` to write to; it takes its place at the end, or is removed after a failure.
-
-    Its name cannot be guessed and it must not be there before, so that nobody can lay a link in the way.
-    """
-    part = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
-    os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-    try:
-        yield part
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)

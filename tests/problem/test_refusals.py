@@ -4,6 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
+from benchmarks.extremes import problem
 from benchmarks.malformed import calls, cases, public
 from benchmarks.malformed_commands import own_functions
 
@@ -115,6 +116,10 @@ def test_masked_entries_are_refused_and_masks_that_hide_nothing_are_not():
         (lambda: read_inputs(np.zeros((10, 20)), 0.5, None), "inputs must vary"),
         (lambda: numbers("delta", "0.1:1:1e12"), "delta range must have .* at most 1000000"),
         (lambda: read_prior("empirical:/dev/zero"), "prior empirical:FILE must name an ordinary file"),
+        (lambda: df.solve(*problem(), 1e20), "t_max must be at most 2.02e.08"),
+        (lambda: df.solve(*problem(), 1e300), "t_max must be at most"),
+        (lambda: df.solve(*problem(sigma=1e20), 10.0), "t_max must be at most 6.71e-13 for sigma and values"),
+        (lambda: df.solve(problem()[0], df.models.ridge_flow(0.0), 1e8), "t_max must be at most 6.71e.07"),
         (lambda: read_prior("bernoulli:2"), "prior 'bernoulli:2': p must be a probability"),
     ],
 )

@@ -1,5 +1,9 @@
 """Results survive saving and loading; other files are refused with a reason."""
 
+import os
+import resource
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +11,7 @@ import xarray as xr
 
 import dynafield as df
 from dynafield.records import files
+from dynafield.writing import remove_stale_parts, write_whole
 
 NET = df.DiagonalNetwork
 RESULTS = {
@@ -166,18 +171,44 @@ def test_only_records_are_loaded(tmp_path):
             df.load(tmp_path / "odd.nc")
 
 
-def test_a_failed_write_leaves_neither_a_file_nor_a_part(tmp_path, monkeypatch, sparse):
+def test_a_failed_write_leaves_neither_a_file_nor_a_part(tmp_path, sparse):
     end = df.fixed_point(sparse, df.DiagonalNetwork(0.5, 0.1))
     path = tmp_path / "end.nc"
     end.save(path)
     before = path.read_bytes()
 
-    def fail(self, target, **_):
-        target.write_bytes(b"half")
-        raise OSError("disk full")
-
-    monkeypatch.setattr("xarray.Dataset.to_netcdf", fail)
-    with pytest.raises(OSError, match="disk full"):
-        end.save(path)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))  # as a full disk: a part of it is written
+    try:
+        for target in (path, tmp_path / "end.csv", tmp_path / "new.nc"):
+            with pytest.raises(df.errors.FileError, match="could not be written: File too large"):
+                write_whole(target, before)
+        with pytest.raises(df.errors.FileError, match=r"end\.nc could not be written"):
+            end.save(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_parts_of_dead_processes_are_removed_and_those_being_written_are_not(tmp_path):
+    """By their age; a part has a name of its own, so that two processes can write the same file."""
+    old, new = tmp_path / "a.nc.1-ab.part", tmp_path / "a.nc.2-cd.part"
+    old.touch()
+    new.touch()
+    os.utime(old, (0, 0))
+    remove_stale_parts(tmp_path)
+    assert list(tmp_path.iterdir()) == [new]
+
+
+def test_links_stay_links(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    write_whole(tmp_path / "link", b"x")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "file").read_bytes() == b"x"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+def test_a_device_is_written_to_and_not_replaced():
+    with pytest.raises(df.errors.FileError, match="/dev/full could not be written: No space left on device"):
+        write_whole(Path("/dev/full"), b"x")

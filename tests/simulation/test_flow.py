@@ -7,7 +7,7 @@ from scipy.integrate import solve_ivp
 
 import dynafield as df
 from dynafield.simulation.data import reduce_rows
-from dynafield.simulation.flow import integrate
+from dynafield.simulation.flow import HOPELESS, MOST_STEPS, PACE, hopeless, integrate
 
 NET, CUT = df.DiagonalNetwork, df.models.TruncatedDiagonalNetwork
 SIGNED = df.Discrete([-1.0, 0.0, 1.0], [0.1, 0.7, 0.2])
@@ -170,3 +170,11 @@ def test_a_sweep_is_its_single_runs(sparse):
         for j, alpha in enumerate(alphas):
             one = df.simulate(sparse, NET(alpha, lam), 30.0, d=40, runs=2, t_eval=t, weights=True)
             assert gap(sweep.weights[i, j], one.weights) < 2e-6
+
+
+def test_a_network_is_given_up_when_the_end_is_out_of_reach():
+    """From t = 1 to 2 in the last steps, the limit on all steps, and ten times that, reach t = 502."""
+    before, now = np.ones(2), np.array([2.0, 1.5])
+    most = 2.0 + HOPELESS * MOST_STEPS / PACE
+    assert hopeless(before, now, most).tolist() == [False, True]
+    assert hopeless(before, now, 1.001 * most).tolist() == [True, True]

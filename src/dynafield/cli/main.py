@@ -8,6 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from dynafield.cli.curves import compare, simulate, solve
+from dynafield.cli.interrupts import answered_at_once
 from dynafield.cli.options import tell_new_name
 from dynafield.cli.own_data import fit
 from dynafield.cli.studies import reproduce, sweep
@@ -106,7 +107,8 @@ for one in COMMANDS:
 def guarded(command: Callable[[], None]) -> int:
     """Run a command; exit status 2 for bad input, 1 for a numerical failure, 130 for Ctrl-C."""
     try:
-        command()
+        with answered_at_once():
+            command()
     except (InputError, FileError) as error:
         typer.echo(f"error: {error}", err=True)
         return 2

@@ -13,6 +13,7 @@ from dynafield.cli.options import (
 )
 from dynafield.cli.results import check_places, keep
 from dynafield.errors import InputError
+from dynafield.writing import write_whole
 
 __all__ = ["fit"]
 
@@ -89,6 +90,6 @@ def fit(
     found = None if new is None else model.predict(new.X)
     if found is not None and predictions is not None:
         lines = [target, *(str(value) for value in found.tolist())]
-        predictions.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        write_whole(predictions, ("\n".join(lines) + "\n").encode())
         typer.echo(f"wrote {predictions}", err=True)
     emit_fit(model, table.names, found, as_text=not json)

@@ -1,5 +1,6 @@
 """Where the result of a command goes: to a file, to a picture, to the terminal."""
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from dynafield.cli.tables import emit
+from dynafield.writing import write_whole
 
 if TYPE_CHECKING:
     from dynafield.records.record import Record
@@ -33,7 +35,9 @@ def keep(record: Any, out: Path | None, plot: Path | None, draw: Callable[[], An
         import matplotlib as mpl
 
         mpl.use("Agg")
-        (draw or record.plot)().figure.savefig(plot, dpi=160)
+        drawn = io.BytesIO()
+        (draw or record.plot)().figure.savefig(drawn, format=plot.suffix[1:], dpi=160)
+        write_whole(plot, drawn.getvalue())
         typer.echo(f"drew {plot}", err=True)
 
 

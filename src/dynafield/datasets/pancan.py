@@ -13,7 +13,7 @@ import numpy as np
 
 from dynafield.datasets.expression import Expression
 from dynafield.errors import FileError
-from dynafield.folders import unfinished
+from dynafield.writing import unfinished
 
 __all__ = ["tcga_pancan"]
 

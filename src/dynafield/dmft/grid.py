@@ -193,7 +193,7 @@ class Search:
         lanes = self.lanes
         page = least_done(lanes)
         if page == lanes[0].pages.F_w.shape[1]:
-            lanes = [lane._replace(pages=with_room(lane.pages, room(page + 1))) for lane in lanes]
+            lanes, page = [entering(lane, self.blocks, page, start) for lane in lanes], 0
         size = lanes[0].pages.F_w.shape[1]
         edges = np.array([start, end])
         both = self.time.pages(edges, Stretch(self.blocks.kind, 0, 1), 2)  # t = 0, and the block
@@ -333,14 +333,6 @@ class StepSearch(Search):
                 return max(int(np.max(np.asarray(lane.going.health))) for lane in self.lanes)
             start = to
         return FINE
-
-
-def with_room(pages: Nodes, blocks: int) -> Nodes:
-    """The same pages, and more that are empty."""
-    more = blocks - pages.F_w.shape[1]
-    return jax.tree.map(
-        lambda x: np.pad(np.asarray(x), ((0, 0), (0, more)) + ((0, 0),) * (x.ndim - 2)), pages
-    )
 
 
 def shortest_blocks(grids: list[np.ndarray]) -> np.ndarray:

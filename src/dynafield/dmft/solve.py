@@ -45,6 +45,9 @@ MEMORY = 4.0
 """Gigabytes used at most on a processor by default."""
 SINGULAR = 1e8
 """Condition number of the slope of ℓ beyond which data are sampled."""
+LONGEST_TIME = float(np.finfo(float).eps) ** -0.5
+"""Longest time of a flow, in units of the time in which coordinates move: drives are told apart by second
+moments, thus down to the square root of double precision, and what is left moves coordinates for so long."""
 
 
 class Options(TypedDict, total=False):
@@ -122,7 +125,8 @@ def solve(
         Whether a failure raises SolveError. False returns what was solved, if there is anything; `status`
         then has the reason.
     memory_gb : float, optional
-        Memory to use at most, in gigabytes. None: 4, or half of the memory of an accelerator.
+        Memory for samples and kernels at most, in gigabytes; compiling takes up to half of one besides. None:
+        4, or half of the memory of an accelerator.
     progress : bool or callable, optional
         Whether a progress bar is shown; None: on a terminal. Or a function of the fraction done and a text,
         which may raise KeyboardInterrupt to stop.
@@ -228,6 +232,8 @@ def checked(
     memory = available() if memory_gb is None else memory_gb
     memory = one_real("memory_gb", memory, lambda x: x > 0, "one number > 0")
     discrete = isinstance(trainer, Steps)
+    if not discrete:
+        check_time(task, net, end)
     problems = problems_of(task, net if discrete else net.in_flow(end), shape)
     if not squared:
         problems[0].model.try_out(task)
@@ -244,6 +250,22 @@ def checked(
     return Order(
         equations, problems, shape, end, Tolerance(tol, rtol), points, edges, whole, memory * 1e9, preview
     )
+
+
+def check_time(task: Task, net: Model, end: float) -> None:
+    """InputError for times of gradient flow beyond what double precision tells apart.
+
+    Coordinates of a network of depth L that have reached a size x move at a rate x^(2 - 2/L); that of other
+    models is taken to be one.
+    """
+    size = float(np.sqrt(task.signal + np.max(np.asarray(task.sigma, float)) ** 2))
+    rate = size ** (2 - 2 / net.depth) if isinstance(net, Network) else 1.0
+    if end * rate > LONGEST_TIME:
+        raise InputError(
+            f"t_max must be at most {LONGEST_TIME / rate:.3g} for sigma and values of targets of size "
+            f"{size:.3g}: in a longer time what double precision leaves of residuals moves coordinates, "
+            f"got {end:g}"
+        )
 
 
 def problems_of(task: Task, model: Model, shape: tuple[int, ...]) -> list[Problem]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dynafield.figures.report_style import STYLE
-from dynafield.folders import unfinished
+from dynafield.writing import write_whole
 
 __all__ = ["write_report"]
 
@@ -79,9 +79,7 @@ def write_report(
         *(figure(*one) for one in figures),
         "</body></html>",
     ]
-    with unfinished(path) as part:
-        part.write_text("\n".join(parts), encoding="utf-8")
-    return path
+    return write_whole(path, "\n".join(parts).encode())
 
 
 def failures(failed: Mapping[str, str]) -> list[str]:

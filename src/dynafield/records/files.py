@@ -10,9 +10,9 @@ import pandas as pd
 import xarray as xr
 
 from dynafield.errors import FileError
-from dynafield.folders import unfinished
 from dynafield.problem.checks import checked_path
 from dynafield.version import __version__
+from dynafield.writing import write_whole
 
 __all__ = ["content", "read", "writable", "write", "write_table"]
 
@@ -36,11 +36,7 @@ def digest(data: xr.Dataset) -> str:
 
 def write(data: xr.Dataset, kind: str, path: str | Path) -> Path:
     """Write `data` as netCDF-4 with kind, version and fingerprint; the folder must exist."""
-    path = writable(path)
-    data = signed(data, kind)
-    with unfinished(path) as part:  # whole or not at all
-        data.to_netcdf(part, engine="h5netcdf")
-    return path
+    return write_whole(writable(path), content(data, kind))  # HDF5 itself crashes when a disk is full
 
 
 def content(data: xr.Dataset, kind: str) -> bytes:
@@ -59,9 +55,7 @@ def signed(data: xr.Dataset, kind: str) -> xr.Dataset:
 
 def write_table(table: pd.DataFrame, path: Path) -> Path:
     """Write a table as CSV, whole or not at all."""
-    with unfinished(path) as part:
-        table.to_csv(part, index=False)
-    return path
+    return write_whole(path, table.to_csv(index=False).encode())
 
 
 def writable(path: str | Path, endings: tuple[str, ...] = ()) -> Path:

@@ -34,6 +34,9 @@ SMALLEST = 1e-13
 """Smallest step, relative to the time reached, and to the first step."""
 MOST_STEPS = 200_000
 """Steps that are tried at most: hard problems at the tightest tolerance take some thousands."""
+PACE, HOPELESS = 4_000, 10
+"""After every so many steps a network is given up if, at their pace, so many times MOST_STEPS would not be
+enough: its residuals are rounding errors, and too large for long steps."""
 
 
 class Linear(NamedTuple):
@@ -71,6 +74,7 @@ def integrate(
     layers, decay, tol = Layers(net, u, v), 0.5 * lam, SHARE * tol
     past = BackwardDifferences(layers.start, *first_step(layers, decay, data, delta, tol))
     following, dead, least, tried = np.zeros(len(u), int), {}, SMALLEST * past.step, 0
+    before = np.zeros(len(u))
     if times[0] == 0:
         w, squares = layers.state(layers.start).w, layers.squares(layers.start)
         for row in past.rows.tolist():
@@ -90,10 +94,18 @@ def integrate(
             past.move(np.where(made[:, None], correction, 0.0), made, factor, order)
             limit = np.maximum(SMALLEST * past.t[past.rows], least[past.rows])
             stuck = going & ((past.step[past.rows] < limit + 1e-290) | (tried >= MOST_STEPS))
+            if tried % PACE == 0:
+                stuck |= going & hopeless(before[past.rows], past.t[past.rows], times[-1])
+                before = past.t.copy()
             dead |= {int(row): float(past.t[row]) for row in past.rows[stuck]}
             past.rows = past.rows[going & ~stuck]
             report(share_done(past.t, times))
     return dead
+
+
+def hopeless(before: np.ndarray, now: np.ndarray, end: float) -> np.ndarray:
+    """Whether the end is out of reach at the pace of the last steps."""
+    return (end - now) * PACE > HOPELESS * MOST_STEPS * (now - before)
 
 
 def share_done(t: np.ndarray, times: np.ndarray) -> float:

@@ -14,6 +14,7 @@ from dynafield.problem.checks import checked_path
 from dynafield.records import files
 from dynafield.studies.computations import Computation
 from dynafield.studies.study import Batch, Study
+from dynafield.writing import make_folder, remove_stale_parts, write_whole
 
 __all__ = ["Store"]
 
@@ -34,7 +35,7 @@ class Store:
         folder = checked_path("out", folder)
         if folder.exists() and not folder.is_dir():
             raise InputError(f"out must be a folder, got {str(folder)!r}")
-        (folder / "batches").mkdir(parents=True, exist_ok=True)
+        remove_stale_parts(make_folder(folder / "batches"))
         record = folder / "study.json"
         content = json.dumps(study.facts() | {"fingerprint": study.fingerprint}, indent=1)
         if record.exists():
@@ -47,9 +48,7 @@ class Store:
                     f"out holds another study, or another version of this one ({record}): take another folder"
                 )
         else:
-            part = record.with_suffix(".part")
-            part.write_text(content)
-            part.replace(record)
+            write_whole(record, content.encode())
         return cls(folder, study)
 
     @functools.cached_property

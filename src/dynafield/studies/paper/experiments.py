@@ -24,6 +24,7 @@ from dynafield.studies.paper.search_phase import search_phase
 from dynafield.studies.paper.setting import Setting, cohort
 from dynafield.studies.paper.truncated import truncated
 from dynafield.version import __version__
+from dynafield.writing import make_folder, remove_stale_parts
 
 __all__ = ["EXPERIMENTS", "REAL", "computed", "fingerprint", "kept", "path_of"]
 
@@ -120,7 +121,7 @@ def computed(
     unknown = [name for name in names if name not in EXPERIMENTS]
     if unknown:
         raise InputError(f"experiment must be one of {', '.join(EXPERIMENTS)}, got {unknown[0]!r}")
-    (folder / "data").mkdir(parents=True, exist_ok=True)
+    remove_stale_parts(make_folder(folder / "data"))
     missing = [name for name in EXPERIMENTS if name in names and kept(folder, name, setting) is None]
     if workers == 1 or len(missing) < 2:
         yield from (run(name, setting, folder) for name in missing)

@@ -13,7 +13,6 @@ from dynafield.deprecation import old_calls
 from dynafield.errors import InputError
 from dynafield.figures.paper.catalogue import Drawing, named
 from dynafield.figures.report import write_report
-from dynafield.folders import unfinished
 from dynafield.numerics.processes import in_processes
 from dynafield.problem.checks import checked_path, flag, function_of, integer, seed_of, shown
 from dynafield.progress import Progress, Wanted, check_wanted
@@ -24,6 +23,7 @@ from dynafield.studies.paper.experiments import EXPERIMENTS, REAL, computed, kep
 from dynafield.studies.paper.perturbations import judged_with_turns
 from dynafield.studies.paper.setting import FULL, QUICK, Setting, cohort
 from dynafield.version import __version__
+from dynafield.writing import make_folder, remove_stale_parts, write_whole
 
 __all__ = ["Reproduction", "reproduce"]
 
@@ -162,14 +162,8 @@ def claim_folder(out: Path, setting: Setting) -> None:
             raise InputError(
                 f"out holds another reproduction ({theirs}): choose another folder, so that neither is lost"
             )
-    out.mkdir(parents=True, exist_ok=True)
+    remove_stale_parts(make_folder(out))
     write_whole(record, json.dumps(facts, indent=1).encode())
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """A file, whole or not at all."""
-    with unfinished(path) as part:
-        part.write_bytes(content)
 
 
 def compute(
