@@ -14,7 +14,17 @@ import jax
 import numpy as np
 from jaxtyping import Bool, Float
 
-from dynafield.dmft.march import FINE, Course, Going, advance, at_start, blank_pages, room
+from dynafield.dmft.march import (
+    FINE,
+    Course,
+    Going,
+    advance,
+    at_start,
+    blank_pages,
+    part_size,
+    room,
+    whole_parts,
+)
 from dynafield.dmft.member import Nodes
 from dynafield.dmft.preparation import Equations, Plan, Prepared, Problem, kept_rows, prepared
 from dynafield.dmft.rules import Blocks, Cut, Stepping, StepTime
@@ -81,7 +91,8 @@ class Ensemble:
 class Lane(NamedTuple):
     """Members that march together: all on an accelerator, else one of them, beside others in other threads.
 
-    `pages` are those of the stretch of time they are in, `written` those of stretches before.
+    `pages` are those of the part they are in, `written` those of parts before; `turned` is how many of the
+    latter belong to the same stretch of time.
     """
 
     ready: Prepared
@@ -90,6 +101,17 @@ class Lane(NamedTuple):
     tasks: list[tuple[int, int]]
     kind: Blocks | Stepping
     written: tuple[Nodes, ...] = ()
+    turned: int = 0
+
+    @property
+    def size(self) -> int:
+        """Pages of a part."""
+        return self.pages.F_w.shape[1]
+
+    @property
+    def done(self) -> int:
+        """Pages that all members have written in their stretch of time."""
+        return self.turned + int(np.min(np.asarray(self.going.done)))
 
 
 def lanes_at_rest(
@@ -107,12 +129,20 @@ def lanes_at_rest(
     return lanes
 
 
-def entering(lane: Lane, course: Course, pages: int, t: float) -> Lane:
-    """A lane at the start of a stretch of time, with blank pages for it."""
-    members, going, written = lane.ready.members, lane.going, lane.written
+def turn_over(course: Course, lane: Lane, size: int) -> Lane:
+    """A lane with so many blank pages, and those it has filled put away."""
+    written, turned = lane.written, lane.done
     if lane.pages is not None:
-        done = int(np.min(np.asarray(going.done)))
-        written = (*written, jax.tree.map(lambda x: np.asarray(x)[:, :done], lane.pages))
+        full = turned - lane.turned
+        written = (*written, jax.tree.map(lambda x: np.asarray(x)[:, :full], lane.pages))
+    going = lane.going._replace(done=np.zeros_like(np.asarray(lane.going.done)))
+    blank = blank_pages(course, lane.ready.members, going.states, size)
+    return lane._replace(going=going, pages=blank, written=written, turned=turned)
+
+
+def entering(lane: Lane, course: Course, size: int, t: float) -> Lane:
+    """A lane at the start of a stretch of time, with blank pages for it."""
+    members, going = lane.ready.members, lane.going
     if lane.kind != course.kind:
         if isinstance(course.kind, Stepping):
             members, states = in_steps(course.kind, members, going.states, t)
@@ -120,15 +150,8 @@ def entering(lane: Lane, course: Course, pages: int, t: float) -> Lane:
             assert isinstance(lane.kind, Stepping)
             members, states = in_blocks(lane.kind, course.kind, members, going.states)
         going = going._replace(states=states)
-    going = going._replace(done=np.zeros_like(np.asarray(going.done)))
-    blank = blank_pages(course, members, going.states, pages)
-    return lane._replace(
-        ready=lane.ready._replace(members=members),
-        going=going,
-        pages=blank,
-        kind=course.kind,
-        written=written,
-    )
+    changed = lane._replace(ready=lane.ready._replace(members=members), going=going, kind=course.kind)
+    return turn_over(course, changed, size)._replace(turned=0)
 
 
 def threads(lanes: int) -> int:
@@ -138,14 +161,23 @@ def threads(lanes: int) -> int:
 
 
 def moved(course: Course, lane: Lane, cut: Cut, last: int) -> Lane:
-    """Advance the members of a lane."""
-    going, pages = advance(course, lane.ready.members, lane.going, lane.pages, cut, last)
-    return lane._replace(going=jax.block_until_ready(going), pages=pages)
+    """Advance the members of a lane up to a page of their stretch, part by part."""
+    while lane.done < last:
+        if lane.done == lane.turned + lane.size:
+            lane = turn_over(course, lane, lane.size)
+        first, size = lane.turned, lane.size
+        here = jax.tree.map(lambda x, part=slice(first, first + size): x[part], cut)
+        to = min(size, last - first)
+        going, pages = advance(course, lane.ready.members, lane.going, lane.pages, here, to)
+        lane = lane._replace(going=jax.block_until_ready(going), pages=pages)
+        if lane.done < first + to:  # not all are well
+            break
+    return lane
 
 
 def all_moved(pool: ThreadPoolExecutor, course: Course, lanes: list[Lane], cut: Cut, last: int) -> list:
     """Advance all lanes; on a first page the first lane goes alone, so that code is compiled only once."""
-    if int(np.min(np.asarray(lanes[0].going.done))) == 0:
+    if lanes[0].done == 0:
         lanes = [moved(course, lanes[0], cut, 1), *lanes[1:]]
     work = [pool.submit(moved, course, lane, cut, last) for lane in lanes]
     try:
@@ -214,9 +246,10 @@ def marched(
         longest[one.kind] = max(longest.get(one.kind, 0), one.before + one.last - one.first)
     with ThreadPoolExecutor(threads(len(lanes))) as pool:
         for stretch in stretches:
-            course, size = course_of(equations, plan, stretch.kind, blocks), room(longest[stretch.kind])
+            course, inside = course_of(equations, plan, stretch.kind, blocks), stretch.last - stretch.first
+            size = part_size(stretch.kind, longest[stretch.kind])
             lanes = [entering(lane, course, size, float(edges[stretch.first])) for lane in lanes]
-            pages, inside = equations.time.pages(edges, stretch, size), stretch.last - stretch.first
+            pages = equations.time.pages(edges, stretch, whole_parts(stretch.before + inside, size))
             pieces = min(inside, int(np.ceil(PIECES * inside / blocks)))
             for piece in range(1, pieces + 1):
                 last = stretch.before + inside * piece // pieces
@@ -237,7 +270,7 @@ def marched(
 
 def least_done(lanes: list[Lane]) -> int:
     """Pages that all lanes have written in their stretch."""
-    return min(int(np.min(np.asarray(lane.going.done))) for lane in lanes)
+    return min(lane.done for lane in lanes)
 
 
 def collected(lane: Lane) -> list[Replica]:

@@ -26,7 +26,7 @@ from dynafield.dmft.ensemble import (
     least_done,
     threads,
 )
-from dynafield.dmft.march import CROWDED, DIVERGING, FINE, Course, room
+from dynafield.dmft.march import CROWDED, DIVERGING, FINE, PAGES, Course, whole_parts
 from dynafield.dmft.member import Nodes
 from dynafield.dmft.preparation import Equations, Plan, Problem, Tolerance
 from dynafield.dmft.rules import LEAST, Blocks, StepTime, Stretch, TimeRule
@@ -45,7 +45,7 @@ FIRST = 0.1
 """First guess of the first block."""
 MANY, MOST = 20, 40
 """After so many sweeps blocks do not grow; with more than so many a shorter one is tried."""
-SINGLE, MOST_SINGLE = 16, 512
+SINGLE, MOST_SINGLE = PAGES - 1, 512
 """Steps taken one by one before a block is tried again; and where it is refused again, at most."""
 CHANCE = 0.1
 """Weight of the defect of one order less: it counts where it is more than ten times larger, which it is
@@ -153,7 +153,7 @@ class Search:
 
     def run(self, report: Callable[[float, int], None]) -> int:
         """March up to the last time; return how the members are if that is not reached."""
-        self.lanes = [entering(lane, self.blocks, room(1), 0.0) for lane in self.lanes]
+        self.lanes = [entering(lane, self.blocks, PAGES, 0.0) for lane in self.lanes]
         if self.tried(0.0, 0.0) is None:
             return CROWDED
         length, now, searching = min(FIRST, self.limit, self.t_max), 0.0, True
@@ -190,27 +190,25 @@ class Search:
 
     def tried(self, start: float, end: float) -> float | None:
         """Solve a block, keep it if it is good; return the factor for the next one, None without room."""
-        lanes = self.lanes
-        page = least_done(lanes)
-        if page == lanes[0].pages.F_w.shape[1]:
-            lanes, page = [entering(lane, self.blocks, page, start) for lane in lanes], 0
-        size = lanes[0].pages.F_w.shape[1]
+        page = least_done(self.lanes)
+        size = whole_parts(page + 1, PAGES)
         edges = np.array([start, end])
         both = self.time.pages(edges, Stretch(self.blocks.kind, 0, 1), 2)  # t = 0, and the block
         pages = jax.tree.map(lambda x: np.repeat(x[:1] if end == 0 else x[1:], size, 0), both)
-        found = all_moved(self.pool, self.blocks, lanes, pages, page + 1)
+        found = all_moved(self.pool, self.blocks, self.lanes, pages, page + 1)
         health = np.concatenate([np.asarray(lane.going.health) for lane in found])
         if np.any(health == CROWDED):
             return None
         if np.any(health != FINE):
             return 0.4 if not np.any(health == DIVERGING) else 0.25
-        sweeps = max(int(np.max(np.asarray(lane.pages.sweeps)[:, page])) for lane in found)
+        place = page - found[0].turned
+        sweeps = max(int(np.max(np.asarray(lane.pages.sweeps)[:, place])) for lane in found)
         if sweeps > MOST:
             return 0.4
         worst = 1e-12
         for lane in found if end > 0 else ():
             places = self.time.places(edges)[0]
-            here = jax.tree.map(lambda x: np.asarray(x)[:, page], lane.pages)
+            here = jax.tree.map(lambda x: np.asarray(x)[:, place], lane.pages)
             worst = max(
                 worst, excess(self.time, places, here, np.asarray(lane.going.states.sizes), self.tolerance)
             )
@@ -309,7 +307,7 @@ class StepSearch(Search):
         clock = self.time.clock
         if not isinstance(self.lanes[0].kind, Blocks):
             steps = self.lanes
-            self.lanes = [entering(lane, self.blocks, room(1), float(clock[start])) for lane in steps]
+            self.lanes = [entering(lane, self.blocks, PAGES, float(clock[start])) for lane in steps]
             factor = self.tried(float(clock[start]), float(clock[end]))
             if factor is not None and factor < 0.8:
                 self.lanes = steps
@@ -322,10 +320,10 @@ class StepSearch(Search):
         clock = self.time.clock
         while start < end:
             to, t = min(end, start + SINGLE), float(clock[start])
-            self.lanes = [entering(lane, self.single, SINGLE + 1, t) for lane in self.lanes]
+            self.lanes = [entering(lane, self.single, PAGES, t) for lane in self.lanes]
             self.edges += [0.0] if start == 0 else []
             stretch = Stretch(self.single.kind, start, to)
-            pages = self.time.pages(clock, stretch, SINGLE + 1)
+            pages = self.time.pages(clock, stretch, PAGES)
             self.lanes = all_moved(self.pool, self.single, self.lanes, pages, stretch.before + to - start)
             done = least_done(self.lanes) - stretch.before
             self.edges += clock[start + 1 : start + 1 + done].tolist()

@@ -23,6 +23,7 @@ __all__ = [
     "CROWDED",
     "DIVERGING",
     "FINE",
+    "PAGES",
     "UNSETTLED",
     "Course",
     "Going",
@@ -30,12 +31,18 @@ __all__ = [
     "at_start",
     "blank_pages",
     "one_block",
+    "part_size",
     "put",
     "room",
+    "whole_parts",
 ]
 
 FINE, UNSETTLED, CROWDED, DIVERGING = range(4)
 """How a member is: well, its kernels do not settle, no room for directions, beyond all bounds."""
+
+PAGES = 17
+"""Pages of a part, one per block: a march of any length is made in parts of so many, with one program for all
+of them. The first has t = 0 and 16 blocks."""
 
 
 def room(count: int, first: int = 16) -> int:
@@ -47,6 +54,17 @@ def room(count: int, first: int = 16) -> int:
     return size
 
 
+def part_size(kind: Blocks | Stepping, pages: int) -> int:
+    """Pages of a part where a stretch of time has so many. Single steps are all in one part: they take no
+    longer than a call, and their programs are small."""
+    return PAGES if isinstance(kind, Blocks) else room(pages)
+
+
+def whole_parts(pages: int, size: int) -> int:
+    """The pages of as many parts of a size as are needed for some."""
+    return size * -(-pages // size)
+
+
 class Course(NamedTuple):
     """What code is compiled for: the kind of blocks, and how many rows of each side are written down."""
 
@@ -55,7 +73,7 @@ class Course(NamedTuple):
 
 
 class Going(NamedTuple):
-    """Members under way: states, pages written in this stretch, how each is, sizes at t = 0."""
+    """Members under way: states, pages written in this part, how each is, sizes at t = 0."""
 
     states: State
     done: Int[Any, " m"]
@@ -103,7 +121,7 @@ def one_block(course: Course, member: Member, state: State, block: Cut) -> tuple
 def advance(
     course: Course, members: Member, going: Going, pages: Nodes, cut: Cut, last: Any
 ) -> tuple[Going, Nodes]:
-    """All members through the blocks of a stretch up to number `last`, each as far as it is well."""
+    """All members through the blocks of a part up to number `last`, each as far as it is well."""
 
     def one(member, now, pages):
         def under_way(carry):

@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Float
 
 from dynafield.dmft.ensemble import course_of
-from dynafield.dmft.march import Course, one_block, put, room
+from dynafield.dmft.march import Course, one_block, part_size, put, room, whole_parts
 from dynafield.dmft.member import Member, State
 from dynafield.dmft.preparation import Equations, Plan, Problem, prepared
 from dynafield.dmft.rules import Blocks, Cut, Stepping, StepTime
@@ -116,7 +116,7 @@ def pushed(function: Any, given: Any, tangents: Any) -> tuple[Any, Any]:
 def advance_tangents(
     course: Course, given: tuple[Member, State, Cut], tangents: Any, pages: Float[Any, "b s m"], last: Any
 ) -> tuple[tuple[Any, State, Any], Any]:
-    """One member through the blocks of a stretch: whether it lacked room for directions, its state and
+    """One member through the blocks of a part: whether it lacked room for directions, its state and
     curves, and derivatives of these."""
 
     def march(given):
@@ -148,6 +148,11 @@ def change_kind(before: Any, after: Any, given: tuple[Member, State], tangents: 
     return pushed(change, given, tangents)
 
 
+def part_of(pages: Any, part: Any) -> Any:
+    """Some of the pages."""
+    return jax.tree.map(lambda x: x[part], pages)
+
+
 def curve_tangents(
     equations: Equations, problem: Problem, plan: Plan, replica: int, edges: np.ndarray, directions: list
 ) -> tuple[Float[np.ndarray, "t m"], Float[np.ndarray, "k t m"]]:
@@ -164,10 +169,11 @@ def curve_tangents(
     kind: Blocks | Stepping = equations.time.first_kind
     values, slopes = [], []
     for number, stretch in enumerate(equations.time.stretches(edges)):
-        size = room(stretch.before + stretch.last - stretch.first)
+        last = stretch.before + stretch.last - stretch.first
+        size = part_size(stretch.kind, last)
         course = course_of(equations, plan, stretch.kind, blocks)._replace(keep=1)
 
-        def cut_of(one: Setting, stretch: Any = stretch, size: int = size) -> Cut:
+        def cut_of(one: Setting, stretch: Any = stretch, size: int = whole_parts(last, size)) -> Cut:
             return one.equations.time.pages(one.edges, stretch, size)
 
         if stretch.kind != kind:
@@ -175,19 +181,22 @@ def curve_tangents(
             now, tangents = change_kind(kind, stretch.kind, now, tangents, here)
             kind = stretch.kind
         cut, cut_tangents = cut_of(setting), differences(cut_of, setting, directions)
-        last = stretch.before + stretch.last - stretch.first
         blank = np.zeros((size, stretch.kind.stages, columns))
-        (crowded, state, curves), (_, state_tangents, moved) = advance_tangents(
-            course, (*now, cut), (*tangents, cut_tangents), blank, np.asarray(last)
-        )
-        if crowded:
-            wider = plan._replace(room=room(2 * plan.room))
-            return curve_tangents(equations, problem, wider, replica, edges, directions)
-        now, tangents = (now[0], state), (tangents[0], state_tangents)
-        for found, part in ((values, np.asarray(curves)[None]), (slopes, np.asarray(moved))):
-            if number == 0:
-                found.append(part[:, 0, -1:])
-            found.append(part[:, stretch.before : last].reshape(len(part), -1, columns))
+        for first in range(0, last, size):
+            part = slice(first, first + size)
+            here, here_tangents = part_of(cut, part), part_of(cut_tangents, (slice(None), part))
+            (crowded, state, curves), (_, state_tangents, moved) = advance_tangents(
+                course, (*now, here), (*tangents, here_tangents), blank, np.asarray(min(size, last - first))
+            )
+            if crowded:
+                wider = plan._replace(room=room(2 * plan.room))
+                return curve_tangents(equations, problem, wider, replica, edges, directions)
+            now, tangents = (now[0], state), (tangents[0], state_tangents)
+            before = stretch.before if first == 0 else 0
+            for found, page in ((values, np.asarray(curves)[None]), (slopes, np.asarray(moved))):
+                if number == first == 0:
+                    found.append(page[:, 0, -1:])
+                found.append(page[:, before : last - first].reshape(len(page), -1, columns))
     return np.concatenate(values, axis=1)[0], np.concatenate(slopes, axis=1)
 
 
