@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import dynafield
+from tests import mutations
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "dynafield"
@@ -235,3 +236,12 @@ def test_nothing_committed_names_a_machine():
         path = ROOT / name
         if path.suffix in {".py", ".md", ".toml", ".cff", ""} and path.is_file():
             assert not place.search(path.read_text(errors="ignore")), name
+
+
+def test_errors_that_tests_must_see_are_current():
+    """Formulas and tests of `tests/mutations.py` are still there, and CONTRIBUTING.md has its table."""
+    for one in mutations.MUTATIONS:
+        one.applied((ROOT / one.path).read_text(encoding="utf-8"))
+        file, name = one.test.split("::")
+        assert f"def {name}(" in (ROOT / file).read_text(encoding="utf-8"), one.test
+    assert mutations.table() in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dynafield as df
-from dynafield.theory.lazy import lazy_kernels
+from dynafield.theory.lazy import lazy_errors, lazy_kernels
 
 
 @pytest.mark.parametrize("delta", [0.5, 1.0, 2.0])
@@ -34,6 +34,15 @@ def test_limits_in_time():
     assert curves.train_error[1] < 1e-12
     over = df.theory.lazy_curves(df.Task(2.0, 0.2, df.Gaussian(1.5)), df.DiagonalNetwork(3.0), [1e6])
     assert over.train_error[0] == pytest.approx(0.04 / 2, rel=1e-9)
+
+
+@pytest.mark.parametrize("delta", [0.5, 2.0])
+def test_errors_alone_are_those_of_the_curves(delta):
+    """One sum over the Marchenko–Pastur law at equal times, two of them in the kernels: equal to rounding."""
+    task, net, t = df.Task(delta, 0.3, df.Gaussian(1.2)), df.DiagonalNetwork(2.0), np.array([0.0, 0.1, 3.0])
+    curves, (train, test) = df.theory.lazy_curves(task, net, t), lazy_errors(task, net, t)
+    np.testing.assert_allclose(train, curves.train_error, rtol=1e-9)
+    np.testing.assert_allclose(test, curves.test_error, rtol=1e-9)
 
 
 def test_many_late_times_are_quick_and_exact():
