@@ -17,7 +17,7 @@ def problem(setting: Setting) -> str:
     values = {name: np.asarray(value).tolist() for name, value in vars(prior).items()}
     targets = f"df.{type(prior).__name__}({', '.join(f'{name}={value}' for name, value in values.items())})"
     spectrum = task.spectrum
-    inputs = "" if spectrum is None else f", spectrum=df.{spectrum!r}"
+    inputs = "" if spectrum is None else f", spectrum=df.data.{spectrum!r}"
     return (
         f"df.Task(delta={plain(setting.delta)}, sigma={plain(setting.sigma)}, prior={targets}{inputs}), "
         f"df.DiagonalNetwork(alpha={plain(setting.alpha)}, lam={plain(setting.lam)}, depth={setting.depth})"

@@ -28,7 +28,8 @@ def options() -> dict[str, Any]:
 def lightly_compiled(function: Callable[..., Any], static: int | tuple[int, ...]) -> Callable[..., Any]:
     """A function compiled on its first call; arguments of numbers `static` are part of the program.
 
-    Inside a program or a derivative of somebody else's it is compiled as they wish.
+    Inside a program or a derivative of somebody else's it is compiled as they wish. `programs()` counts how
+    often it was compiled.
     """
 
     @lru_cache(maxsize=2)
@@ -40,4 +41,5 @@ def lightly_compiled(function: Callable[..., Any], static: int | tuple[int, ...]
         traced = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(arguments))
         return compiled(not traced)(*arguments)
 
+    call.programs = lambda: compiled(True)._cache_size()  # type: ignore[attr-defined]
     return call

@@ -1,7 +1,9 @@
 """NetCDF files that say what they are, who wrote them and whether they are whole."""
 
+import contextlib
 import hashlib
 import io
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +42,14 @@ def write(data: xr.Dataset, kind: str, path: str | Path) -> Path:
 
 
 def content(data: xr.Dataset, kind: str) -> bytes:
-    """The bytes of the file that `write` would write."""
-    file = io.BytesIO()
-    signed(data, kind).to_netcdf(file, engine="h5netcdf")
+    """The bytes of the file that `write` would write.
+
+    Beside a Dask client xarray would lock the file on its scheduler, which knows files by name only; these
+    bytes are nobody else's.
+    """
+    file, dask = io.BytesIO(), sys.modules.get("dask")
+    with dask.config.set(scheduler="threads") if dask is not None else contextlib.nullcontext():
+        signed(data, kind).to_netcdf(file, engine="h5netcdf")
     return file.getvalue()
 
 
