@@ -11,9 +11,6 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src"
 OTHERS = ("tests", "benchmarks", "docs", "release")
 """Folders of programs that import from the library."""
-PHOTOGRAPHED = {f"dynafield.explorer.{name}" for name in ("controls", "layout", "plot_parts")}
-"""Modules whose `__all__` is not right yet. Any change of them asks for a new photograph of the explorer
-(docs/screenshot.py): mend them with the next one, and remove this exception."""
 
 
 @functools.cache
@@ -93,7 +90,7 @@ def imports():
 def test_what_modules_import_is_offered():
     names = {home: offered(tree(path)) for home, path in MODULES.items()}
     for path, home, one in imports():
-        if path.is_relative_to(SOURCE) and path != MODULES[home] and home not in PHOTOGRAPHED:
+        if path.is_relative_to(SOURCE) and path != MODULES[home]:
             assert one in names[home] or home == "dynafield", (
                 f"{path} imports {one}: add it to {home}.__all__"
             )
@@ -115,7 +112,7 @@ def test_what_is_offered_is_there_and_wanted():
     for home, path in MODULES.items():
         names = offered(tree(path))
         assert names <= set(defined(tree(path))), home
-        if home in public | PHOTOGRAPHED:
+        if home in public:
             continue
         unknown = {one for one in names if (home, one) not in wanted and one not in looked}
         assert not unknown, f"nobody imports {sorted(unknown)} of {home}, and they are not public"

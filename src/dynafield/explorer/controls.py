@@ -9,7 +9,7 @@ import panel as pn
 from dynafield.explorer.setting import TRAINERS, Setting
 from dynafield.explorer.style import TEXT
 
-__all__ = ["DIALS", "Dial", "Scale", "TrainerControls", "html"]
+__all__ = ["DIALS", "Dial", "TrainerControls", "html"]
 
 
 def html(name: str, text: str = "", **more: Any) -> Any:

@@ -217,7 +217,7 @@ class CurvePlot:
         self.names.data = names | self.top(names["x"])
 
     def show_limit(self, error: float | None, t_max: float) -> None:
-        """The test error where training ends, or none."""
+        """The test error in the limit of training, or none."""
         known = error is not None and error > 0
         self.limit.data = {"t": [1e-2 * t_max, t_max], "e": [error] * 2} if known else {"t": [], "e": []}
         self.name(LIMIT, known)

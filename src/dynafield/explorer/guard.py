@@ -13,7 +13,7 @@ from tornado.httputil import HTTPServerRequest
 from tornado.routing import Matcher, Rule
 from tornado.web import RequestHandler, stream_request_body
 
-__all__ = ["LONGEST_LINK", "MOST_BYTES", "MOST_TABS", "guard", "limits"]
+__all__ = ["LONGEST_LINK", "MOST_BYTES", "guard", "limits"]
 
 LONGEST_LINK = 16_384
 """Characters of an address at most; a view with all pins and the longest texts has fewer."""

@@ -1,4 +1,4 @@
-"""Test error where training ends, along an axis; the present point on it, and the best if known."""
+"""Test error in the limit of training, along an axis; the present point on it, and the best if known."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ class LimitPlot:
     """The panel of fixed points."""
 
     def __init__(self):
-        fig = fresh("Where training ends", "", "test error, t → ∞", x_axis_type="log", y_axis_type="log")
+        fig = fresh("Limit of training", "", "test error, t → ∞", x_axis_type="log", y_axis_type="log")
         self.line, self.point, self.best = empty("x", "y"), empty("x", "y"), empty("x", "y", "name", "words")
         line = fig.line("x", "y", source=self.line, color=TEST, line_width=2, **MUTED)
         dots = fig.scatter("x", "y", source=self.line, color=TEST, size=4, **MUTED)

@@ -303,7 +303,7 @@ class Page:
         """There are none: say why in place of the picture."""
         self.pictures.line = None
         self.pictures.limits.show_line(None)
-        self.widgets.show_limit_note(f"Where training ends is not shown: {text}.", False)
+        self.widgets.show_limit_note(f"The limit of training is not shown: {text}.", False)
 
     def take_kernel(self, found: dict[str, Any]) -> None:
         """A kernel has come."""

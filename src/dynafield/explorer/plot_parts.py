@@ -8,7 +8,22 @@ from bokeh.plotting import figure
 
 from dynafield.figures.style import COLOURS
 
-__all__ = ["GREY", "TEST", "TRAIN", "empty", "fresh", "grey_out", "half_decade", "hover", "mark", "reach"]
+__all__ = [
+    "GREY",
+    "MUTED",
+    "OWN",
+    "TEST",
+    "TICK",
+    "TRAIN",
+    "above",
+    "empty",
+    "fresh",
+    "grey_out",
+    "half_decade",
+    "hover",
+    "mark",
+    "reach",
+]
 
 TEST, TRAIN = COLOURS[0], COLOURS[1]
 GREY = "#a8a8a8"

@@ -133,7 +133,7 @@ class Setting:
 
     @property
     def decisive(self) -> str:
-        """The number that decides where training ends: α without weight decay, λ with it."""
+        """The number that decides the limit of training: α without weight decay, λ with it."""
         return "lam" if self.lam > 0 else "alpha"
 
     def question(self) -> tuple[object, ...]:

@@ -1,4 +1,4 @@
-"""The distribution of a weight at a time, and where training ends."""
+"""The distribution of a weight at a time, and in the limit of training."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ class WeightPlot:
         )  # fmt: skip
         step = fig.step(
             "x", "y", source=self.limit, color=TRAIN, mode="after", line_width=1.5,
-            legend_label="where training ends", **MUTED,
+            legend_label="limit, t → ∞", **MUTED,
         )  # fmt: skip
         hover(fig, [bars], [("w from", "@left{}"), ("to", "@right{}"), ("probability", "@top{}")])
         above(fig)
@@ -56,7 +56,7 @@ class WeightPlot:
         return float(moments[k])
 
     def show_limit(self, found: dict[str, Any]) -> None:
-        """The distribution where training ends."""
+        """The distribution in the limit of training."""
         if "mass" not in found:
             self.limit.data = {"x": [], "y": []}
             return

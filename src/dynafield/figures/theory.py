@@ -56,7 +56,7 @@ def draw_fixed_point(point: "FixedPoint", ax: Any = None) -> Any:
     """One problem: the law of w. Several: test and training error along the axis."""
     if not point.shape:
         ax = draw_law(point.law(), axes(ax))
-        headline(ax, f"where training ends: {problem_words(point.task, point.net)}")
+        headline(ax, f"limit of training: {problem_words(point.task, point.net)}")
         return ax
     ax = axes(ax)
     x, values, curves = curves_of(point)
@@ -70,7 +70,7 @@ def draw_fixed_point(point: "FixedPoint", ax: Any = None) -> Any:
         error_scale(ax, float(np.min(point.train_error)), float(np.max(test)))
     else:
         ax.set_ylim(bottom=0.0)
-    headline(ax, f"where training ends: {problem_words(point.task, point.net)}")
+    headline(ax, f"limit of training: {problem_words(point.task, point.net)}")
     return finish(ax, x, "error at the fixed point")
 
 

@@ -146,7 +146,7 @@ def target_size(task: Task) -> float:
 
 def crossover(task: Task, net: Any, why: str, label: str = "eq:dmft_dln") -> Phases:
     """One stage for a problem without phases: only the exact equations hold."""
-    stage = Stage("crossover", 0.0, np.inf, "none: follow `solve`", label, np.nan, why)
+    stage = Stage("crossover", 0.0, np.inf, "no closed form: solve gives the curve", label, np.nan, why)
     return Phases(task, net, "between the limits", (stage,))
 
 

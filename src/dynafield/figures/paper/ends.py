@@ -1,4 +1,4 @@
-"""Figures of where training ends, and of how fast."""
+"""Figures of the limit of training, and of how fast it is reached."""
 
 from typing import Any
 
