@@ -11,6 +11,14 @@ import pytest
 from dynafield.cli.interrupts import answered_at_once
 
 
+@pytest.fixture(autouse=True)
+def as_on_a_terminal():
+    """Ctrl-C is heard: workers of pytest ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def test_it_is_answered_while_the_command_is_busy(capfd):
     """Before the exception has come out of the command."""
     told = ""

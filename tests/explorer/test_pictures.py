@@ -19,7 +19,7 @@ ROOM = Path(dynafield.__file__).parent / "explorer"
 ORDER = (
     "setting", "scope", "rules", "scripts", "presets", "words", "style", "controls", "layout", "plot_parts",
     "curve_plot", "limit_plot", "weight_plot", "kernel_plot", "worker", "jobs", "first_view", "job_queue",
-    "tab", "requests", "pins", "pictures", "best", "page", "files", "server",
+    "tab", "requests", "pins", "pictures", "best", "page", "files", "guard", "server",
 )  # fmt: skip
 """Modules of the page; each imports only from those before it, also inside functions."""
 

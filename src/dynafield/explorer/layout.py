@@ -14,7 +14,7 @@ from dynafield.explorer.style import CONTROLS, LARGE, PAGE, PANELS, SMALL
 from dynafield.explorer.words import message, number, place
 from dynafield.figures.style import SYMBOLS
 
-__all__ = ["Actions", "Widgets"]
+__all__ = ["Widgets"]
 
 COPY = """
 const old = button.label
