@@ -1,4 +1,4 @@
-"""Shapes and types are checked at run time under pytest (and only there)."""
+"""What all tests share: compiled code, rare checks of shapes and types, and a table of where time goes."""
 
 import os
 from pathlib import Path
@@ -12,10 +12,11 @@ os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(KEPT))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
-from jaxtyping import install_import_hook  # noqa: E402
+# shapes and types at run time: `make test-all` asks for it, since tracing takes longer with it
+if os.environ.get("DYNAFIELD_CHECK_TYPES") == "1":
+    from jaxtyping import install_import_hook
 
-hook = install_import_hook("dynafield", "beartype.beartype")
-hook.install() if hasattr(hook, "install") else None
+    install_import_hook("dynafield", "beartype.beartype")
 
 import jax.monitoring  # noqa: E402
 import matplotlib as mpl  # noqa: E402

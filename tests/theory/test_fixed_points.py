@@ -333,7 +333,7 @@ def test_what_has_no_answer_is_refused_before_any_work(task, net, text, monkeypa
     def never(*_):
         raise AssertionError("computed something")
 
-    monkeypatch.setattr("dynafield.theory.points.in_chunks", never)
+    monkeypatch.setattr("dynafield.theory.points.over_problems", never)
     task = df.Task(**dict(delta=0.5, sigma=0.1, prior=df.Bernoulli(0.1)) | task)
     with pytest.raises(ValueError, match=text):
         df.fixed_point(task, NET(**dict(alpha=0.5) | net))

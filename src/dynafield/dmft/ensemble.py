@@ -5,7 +5,6 @@ errors through the kernels.
 """
 
 import dataclasses
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -30,6 +29,7 @@ from dynafield.dmft.preparation import Equations, Plan, Prepared, Problem, kept_
 from dynafield.dmft.rules import Blocks, Cut, Stepping, StepTime
 from dynafield.dmft.sampling import strata
 from dynafield.dmft.transitions import in_blocks, in_steps
+from dynafield.numerics.threads import cores
 from dynafield.problem.model import Datum
 
 __all__ = [
@@ -156,8 +156,7 @@ def entering(lane: Lane, course: Course, size: int, t: float) -> Lane:
 
 def threads(lanes: int) -> int:
     """Lanes that march at the same time."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(lanes, cores))
+    return max(1, min(lanes, cores()))
 
 
 def moved(course: Course, lane: Lane, cut: Cut, last: int) -> Lane:

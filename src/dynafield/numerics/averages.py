@@ -14,6 +14,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from dynafield.numerics.library import library
 from dynafield.numerics.roots import bracketed_newton
 
 __all__ = ["REACH", "Curve", "Nodes", "adapted_nodes", "invert", "quadrature_error"]
@@ -40,7 +41,8 @@ class Nodes(NamedTuple):
 
 def invert(curve: Curve, pace: Callable, strength, target):
     """s with `y(s) + strength * pace(s) = target`, element by element, by oddness on s ≥ 0."""
-    size = jnp.abs(target)
+    lib = library(target)
+    size = lib.abs(target)
 
     def excess(s, _):
         value, slope = pace(s)
@@ -48,8 +50,8 @@ def invert(curve: Curve, pace: Callable, strength, target):
         return total, curve.slope(s) + strength * slope, None
 
     top = curve.bound(size)
-    s, _, _ = bracketed_newton(excess, -jnp.ones_like(top), top + 1.0, top)
-    return jnp.sign(target) * s
+    s, _, _ = bracketed_newton(excess, -lib.ones_like(top), top + 1.0, top)
+    return lib.sign(target) * s
 
 
 def adapted_nodes(

@@ -6,7 +6,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float
+
+from dynafield.numerics.library import library
 
 __all__ = ["ORDERS", "bracketed_newton", "followed", "newton_correction", "of_order"]
 
@@ -16,48 +19,55 @@ ORDERS = 2
 
 
 def bracketed_newton(
-    f: Callable[[Array, Any], tuple[Array, Array, Any]],
-    lo: Float[Array, "*shape"],
-    hi: Float[Array, "*shape"],
-    start: Float[Array, "*shape"],
+    f: Callable[[Any, Any], tuple[Any, Any, Any]],
+    lo: Float[Any, "*shape"],
+    hi: Float[Any, "*shape"],
+    start: Float[Any, "*shape"],
     carry: Any = None,
     tol: float = 4 * EPS,
     max_steps: int = 100,
-) -> tuple[Float[Array, "*shape"], Any, Bool[Array, "*shape"]]:
+) -> tuple[Float[Any, "*shape"], Any, Bool[Any, "*shape"]]:
     """Root of an increasing function in `[lo, hi]`, element by element.
 
     `f(x, carry)` returns value, slope and a new carry (a warm start for whatever `f`
     solves inside). Newton steps are taken while they stay in the shrinking bracket and at
     least halve the last step; otherwise the bracket is halved, so the root is always
     reached. Returns root, last carry and whether it converged. Not differentiable: call
-    it on values cut off by `stop_gradient` and follow with `newton_correction`.
+    it on values cut off by `stop_gradient` and follow with `newton_correction`. NumPy arrays stay such.
     """
+    lib = library(lo, hi, start, *jax.tree.leaves(carry))
 
     def unfinished(state):
         *_, done, count = state
-        return jnp.any(~done) & (count < max_steps)
+        return lib.any(~done) & (count < max_steps)
 
     def step(state):
         x, lo, hi, last, carry, done, count = state
         value, slope, carry = f(x, carry)
-        lo = jnp.where(value < 0, x, lo)
-        hi = jnp.where(value > 0, x, hi)
+        lo = lib.where(value < 0, x, lo)
+        hi = lib.where(value > 0, x, hi)
         newton = x - value / slope
-        good = (newton >= lo) & (newton <= hi) & (jnp.abs(newton - x) < 0.5 * last)
-        new = jnp.where(good, newton, 0.5 * (lo + hi))
-        new = jnp.where((value == 0) | done, x, new)
-        moved = jnp.abs(new - x)
-        small = tol * (1.0 + jnp.abs(x))
-        lost = jnp.isnan(value) & ~done  # stops too, as NaN, which the flag reports
+        good = (newton >= lo) & (newton <= hi) & (lib.abs(newton - x) < 0.5 * last)
+        new = lib.where(good, newton, 0.5 * (lo + hi))
+        new = lib.where((value == 0) | done, x, new)
+        moved = lib.abs(new - x)
+        small = tol * (1.0 + lib.abs(x))
+        lost = lib.isnan(value) & ~done  # stops too, as NaN, which the flag reports
         done = done | (moved <= small) | (hi - lo <= small) | lost
-        return new + jnp.where(lost, jnp.nan, 0.0), lo, hi, moved, carry, done, count + 1
+        return new + lib.where(lost, lib.nan, 0.0), lo, hi, moved, carry, done, count + 1
 
-    start = jnp.clip(start, lo, hi)
-    done = jnp.zeros(jnp.shape(start), bool)
+    start = lib.clip(start, lo, hi)
+    done = lib.zeros(lib.shape(start), bool)
     state = (start, lo, hi, 2.0 * (hi - lo), carry, done, 0)
-    x, *_, carry, done, _ = jax.lax.while_loop(unfinished, step, state)
-    x = jnp.asarray(x)
-    return x, carry, done & jnp.isfinite(x)
+    if lib is np:
+        with np.errstate(all="ignore"):  # as compiled code does: steps that are refused may overflow
+            while unfinished(state):
+                state = step(state)
+    else:
+        state = jax.lax.while_loop(unfinished, step, state)
+    x, *_, carry, done, _ = state
+    x = lib.asarray(x)
+    return x, carry, done & lib.isfinite(x)
 
 
 def newton_correction(

@@ -19,14 +19,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
+from dynafield.numerics.library import library
 from dynafield.numerics.roots import bracketed_newton, followed
 
 __all__ = ["MirrorMap", "log_cosh"]
-
-
-def library(*arrays: Any) -> Any:
-    """NumPy for numbers and NumPy arrays, JAX as soon as one of them is JAX's."""
-    return jnp if any(isinstance(a, jax.Array) for a in arrays) else np
 
 
 def log_cosh(x: Any) -> Any:
@@ -101,12 +97,12 @@ class MirrorMap(eqx.Module):
             return scale * lib.cosh(s)
         return scale * lib.exp(self.log_slope_ratio(s))
 
-    def coordinate_of_dual(self, dual: Float[Array, "*s"]) -> Float[Array, "*s"]:
+    def coordinate_of_dual(self, dual: Any) -> Any:
         """s(Φ); NaN outside the interval of Φ."""
         if self.depth == 2:
             return dual
-        scale = 0.5 * self.depth * jnp.asarray(self.alpha, float) ** (self.depth - 2)
-        return jnp.arctanh(self.c * scale * dual) / self.c
+        scale = 0.5 * self.depth * self.power(self.depth - 2, dual)
+        return library(self.alpha, dual).arctanh(self.c * scale * dual) / self.c
 
     def coordinate_bound(self, weight: Any) -> Any:
         r"""An explicit coordinate at or beyond s(w) for w ≥ 0, exact at depth 2.
@@ -120,19 +116,25 @@ class MirrorMap(eqx.Module):
             return bound
         return lib.minimum(bound, 0.5 * lib.log1p(2.0 ** (1 + 1 / self.c) * weight / scale))
 
-    def coordinate_of_weight(self, weight: Float[Array, "*s"]) -> Float[Array, "*s"]:
+    def coordinate_of_weight(self, weight: Any) -> Any:
         """s(w): differentiable in w and α."""
+        lib = library(self.alpha, weight)
         if self.depth == 2:
-            return jnp.arcsinh(weight / jnp.asarray(self.alpha, float) ** 2)
-        mirror, target = jax.lax.stop_gradient((self, jnp.abs(weight)))
+            return lib.arcsinh(weight / self.power(2, weight))
+        mirror, target = (self, lib.abs(weight))
+        if lib is jnp:
+            mirror, target = jax.lax.stop_gradient((mirror, target))
         top = mirror.coordinate_bound(target)
 
         def excess(s, _):
             value = mirror.weight(s)
             return value - target, mirror.slope(s) * mirror.dual_slope(s), None
 
-        s, _, _ = bracketed_newton(excess, -jnp.ones_like(top), top + 1.0, 0.5 * top)
-        return self.follow_weight(jnp.sign(weight) * s, weight)
+        s, _, _ = bracketed_newton(excess, -lib.ones_like(top), top + 1.0, 0.5 * top)
+        s = lib.sign(weight) * s
+        if lib is np:
+            return s - (self.weight(s) - weight) / (self.slope(s) * self.dual_slope(s))
+        return self.follow_weight(s, weight)
 
     def follow_weight(self, s: Float[Array, "*s"], weight: Float[Array, "*s"]) -> Float[Array, "*s"]:
         """s(w) from its known value, with its derivatives in w and α."""

@@ -76,7 +76,7 @@ class Averages(NamedTuple):
     error: Float[Array, ""]
 
 
-def observed_curve(mirror: MirrorMap, response: Float[Array, "*r"]) -> Curve:
+def observed_curve(mirror: MirrorMap, response: Float[Any, "*r"]) -> Curve:
     """The observation y as a function of the coordinate; response 0 gives y = w."""
     return Curve(
         value=lambda s: mirror.weight(s) + response * mirror.dual(s),

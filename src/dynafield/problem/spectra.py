@@ -96,6 +96,14 @@ class JointLaw(NamedTuple):
         return self if kept.all() else JointLaw(*(part[kept] for part in self))
 
     @property
+    def padded(self) -> "JointLaw":
+        """The same with an even number of strata: one without weight is added where it is odd."""
+        if len(self.weight) % 2 == 0 or any(isinstance(part, Tracer) for part in self):
+            return self
+        more = JointLaw(*(np.append(part, part[-1:]) for part in self))
+        return more._replace(weight=np.append(self.weight, 0.0))
+
+    @property
     def components(self) -> Components:
         """The distribution of w* alone."""
         return Components(self.weight, self.mean, self.std)

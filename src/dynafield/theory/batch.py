@@ -39,8 +39,9 @@ class Batch(NamedTuple):
         return self.task.law_at(self.fineness[0] if fineness is None else fineness).present
 
     def mixture(self, fineness: int | None = None) -> JointLaw:
-        """Strata of variances and targets as JAX arrays."""
-        return JointLaw(*map(jnp.asarray, self.law(fineness)))
+        """Strata of variances and targets as JAX arrays; with a few numbers of them, compiled code is used
+        again."""
+        return JointLaw(*map(jnp.asarray, self.law(fineness).padded))
 
     @property
     def lowest(self) -> Any:

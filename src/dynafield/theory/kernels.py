@@ -1,17 +1,20 @@
-"""Compiled batches: many problems of one case at once; new values never recompile."""
+"""Compiled kernels: one problem of one case each. New values never recompile, arrays neither."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Bool, Float
 
 from dynafield.compiled import make_room
 from dynafield.numerics.averages import quadrature_error
 from dynafield.numerics.compiling import lightly_compiled
+from dynafield.numerics.threads import cores
 from dynafield.problem.mirror import MirrorMap
 from dynafield.problem.observation import mirror_averages, soft_threshold_error
 from dynafield.problem.spectra import JointLaw
@@ -28,20 +31,23 @@ from dynafield.theory.rate_equations import (
 )
 
 __all__ = [
+    "Kernel",
     "Laws",
     "Point",
     "Speed",
-    "in_chunks",
     "interpolating_points",
+    "over_problems",
     "rates_above",
     "rates_below",
     "regularized_points",
 ]
 
+SLICE = 16
+"""Problems that a thread solves before it looks for more."""
 CHUNK = 64
-"""Problems per compiled batch: one more only pads."""
+"""Problems per compiled batch on an accelerator: one more only pads."""
 CELLS = 2**20
-"""Nodes times components times problems held at once."""
+"""Nodes times components times problems held at once in a batch."""
 
 
 class Laws(NamedTuple):
@@ -77,8 +83,23 @@ class Speed(NamedTuple):
     slope_fixed_law: Float[Array, "*b"]
 
 
-@partial(lightly_compiled, static=())
-@partial(jax.vmap, in_axes=(0, None))
+class Kernel:
+    """A function of the numbers of one problem, its distributions, and integers that are part of the program.
+
+    Compiled for one problem, and for batches of them.
+    """
+
+    def __init__(self, function: Callable[..., Any]):
+        static = tuple(range(2, function.__code__.co_argcount))
+        self.alone = lightly_compiled(function, static)
+        self.batch = lightly_compiled(jax.vmap(function, (0, None, *(None for _ in static))), static)
+
+    def programs(self) -> int:
+        """How often it was compiled for one problem."""
+        return self.alone.programs()  # type: ignore[attr-defined]
+
+
+@Kernel
 def regularized_points(p: Parameters, laws: Laws) -> Point:
     """Case (i) [eq:fix_case1]."""
     mixture = laws.mixture
@@ -97,8 +118,7 @@ def regularized_points(p: Parameters, laws: Laws) -> Point:
     return Point(tau, theta, c_w, chi_w, solution.found, error, none, none)
 
 
-@partial(lightly_compiled, static=(2, 3))
-@partial(jax.vmap, in_axes=(0, None, None, None))
+@Kernel
 def interpolating_points(p: Parameters, laws: Laws, depth: int, count: int) -> Point:
     r"""Case (iii) at any depth [eq:fix_case3].
 
@@ -131,10 +151,10 @@ def interpolating_points(p: Parameters, laws: Laws, depth: int, count: int) -> P
     return Point(tau, response, c_w, jnp.full_like(tau, jnp.inf), solution.found, error, *drift)
 
 
-@partial(lightly_compiled, static=(3, 4))
-@partial(jax.vmap, in_axes=(0, None, 0, None, None))
-def rates_below(p: Parameters, laws: Laws, point: Point, depth: int, count: int) -> Speed:
+@Kernel
+def rates_below(solved: tuple[Parameters, Point], laws: Laws, depth: int, count: int) -> Speed:
     """γ for δ < 1, from the solved fixed point."""
+    p, point = solved
 
     def along(mixture, alpha, tau, response):
         return slopes_along(MirrorMap(alpha, depth), response, mixture, tau, count)
@@ -153,8 +173,7 @@ def rates_below(p: Parameters, laws: Laws, point: Point, depth: int, count: int)
     return Speed(with_slope_errors(rate, slopes.weight, [hits_drift, drift]), total, fixed_law)
 
 
-@partial(lightly_compiled, static=(2, 3))
-@partial(jax.vmap, in_axes=(0, None, None, None))
+@Kernel
 def rates_above(p: Parameters, laws: Laws, depth: int, count: int) -> Speed:
     r"""γ for δ > 1: \(w = w^* + \tau G/\sqrt s\), τ² = σ²/(δ-1), whose distribution does not depend on α."""
     tau = p.sigma / jnp.sqrt(p.delta - 1)
@@ -180,20 +199,42 @@ def with_slope_errors(rate: Rate, weight: Array, drifts: list[Array]) -> Rate:
     return rate._replace(error=jnp.maximum(rate.error, error))
 
 
-def in_chunks(kernel: Callable, mapped: tuple, shared: tuple, cells: int):
-    """`kernel(*mapped, *shared)` over the leading axis of `mapped`, in batches of fixed size.
+def over_problems(kernel: Kernel, rows: Any, laws: Laws, cells: int, *static: int) -> Any:
+    """A kernel over the leading axis of `rows`; `cells` per problem bounds the memory of a batch.
 
-    One problem runs alone, more run in batches padded to CHUNK, so that two compiled
-    shapes serve every length; `cells` per problem bounds the memory held at once.
+    On a processor every problem runs the same program, on as many threads as there are cores: batches would
+    be one program more to compile, and are no faster. Elsewhere, and while JAX traces, they run in batches.
     """
     make_room()
-    n = len(jax.tree.leaves(mapped)[0])
-    size = 1 if n == 1 else max(1, min(CHUNK, CELLS // cells))
+    if jax.default_backend() != "cpu" or any(isinstance(x, Tracer) for x in jax.tree.leaves((rows, laws))):
+        return in_batches(kernel, rows, laws, cells, static)
+    rows = jax.tree.map(np.asarray, rows)
+    count = len(jax.tree.leaves(rows)[0])
+
+    def solved(first: int, last: int) -> list[Any]:
+        found = [
+            kernel.alone(jax.tree.map(lambda x, k=k: x[k], rows), laws, *static) for k in range(first, last)
+        ]
+        return [jax.tree.map(np.asarray, one) for one in found]
+
+    parts = solved(0, 1)  # alone, so that code is compiled only once
+    if count > 1:
+        firsts = range(1, count, SLICE)
+        with ThreadPoolExecutor(min(cores(), len(firsts))) as pool:
+            lasts = (min(first + SLICE, count) for first in firsts)
+            parts += [one for part in pool.map(solved, firsts, lasts) for one in part]
+    return jax.tree.map(lambda *x: np.stack(x), *parts)
+
+
+def in_batches(kernel: Kernel, rows: Any, laws: Laws, cells: int, static: tuple[int, ...]) -> Any:
+    """A kernel over problems in batches of one size, so that two compiled shapes serve every length."""
+    count = len(jax.tree.leaves(rows)[0])
+    size = 1 if count == 1 else max(1, min(CHUNK, CELLS // cells))
     parts = []
-    for first in range(0, n, size):
-        index = np.minimum(np.arange(first, first + size), n - 1)
-        part = mapped if size == n else jax.tree.map(lambda x, i=index: x[i], mapped)
-        parts.append(kernel(part[0], *shared[:1], *part[1:], *shared[1:]))
-    if size == n:
+    for first in range(0, count, size):
+        index = np.minimum(np.arange(first, first + size), count - 1)
+        part = rows if size == count else jax.tree.map(lambda x, i=index: x[i], rows)
+        parts.append(kernel.batch(part, laws, *static))
+    if size == count:
         return parts[0]
-    return jax.tree.map(lambda *x: jnp.concatenate(x)[:n], *parts)
+    return jax.tree.map(lambda *x: jnp.concatenate(x)[:count], *parts)

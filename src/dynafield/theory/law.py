@@ -3,7 +3,6 @@ r"""The limiting distribution of one coordinate: \(y = w^* + \tau G/\sqrt s\), \
 import dataclasses
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
@@ -89,13 +88,8 @@ class LimitLaw:
             return np.sign(y) * np.maximum(np.abs(y) - second, 0.0)
         if self.case == "ridgeless":
             return y
-        s = invert(
-            observed_curve(self.mirror, jnp.asarray(second)),
-            lambda s: (0 * s, 0 * s),
-            0.0,
-            jnp.asarray(y),
-        )
-        return np.asarray(self.mirror.weight(s))
+        s = invert(observed_curve(self.mirror, second), lambda s: (0 * s, 0 * s), 0.0, y)
+        return self.mirror.weight(s)
 
     def observe(self, w: Float[ArrayLike, "..."]) -> tuple[Numbers, Numbers]:
         """The observation that leads to a weight (from the right at w = 0), and its slope.
@@ -115,7 +109,7 @@ class LimitLaw:
             return w + np.where(w < 0, -second, second), np.ones_like(w)
         if self.case == "ridgeless":
             return w, np.ones_like(w)
-        s = self.mirror.coordinate_of_weight(jnp.asarray(w))
+        s = self.mirror.coordinate_of_weight(w)
         y, stretch = w + second * self.mirror.dual(s), 1 + second / self.mirror.slope(s)
         return np.asarray(y), np.asarray(stretch)
 
@@ -175,8 +169,7 @@ class LimitLaw:
         smooth = self.width > 0
         t, m, p = self.width[smooth], self.mixture.mean[smooth], self.mixture.weight[smooth]
         y, stretch = (np.broadcast_to(x, (*np.shape(y)[:-1], len(smooth)))[..., smooth] for x in (y, stretch))
-        standard = jnp.asarray((y - m) / t)
-        return np.sum(p / t * stretch * np.asarray(normal_pdf(standard)), axis=-1)
+        return np.sum(p / t * stretch * normal_pdf((y - m) / t), axis=-1)
 
     def cdf(self, w: Float[ArrayLike, "..."]) -> Numbers:
         """The distribution function P(w ≤ ·), point masses included.
@@ -208,8 +201,7 @@ class LimitLaw:
         """
         smooth = self.width > 0
         gap = np.asarray(y) - self.mixture.mean
-        standard = jnp.asarray(gap / np.where(smooth, self.width, 1.0))
-        below = np.where(smooth, normal_cdf(standard), gap >= 0)
+        below = np.where(smooth, normal_cdf(gap / np.where(smooth, self.width, 1.0)), gap >= 0)
         return np.sum(self.mixture.weight * below, axis=-1)
 
     @property
@@ -223,9 +215,7 @@ class LimitLaw:
             self.mixture.mean,
             self.second / self.mixture.variance,
         )
-        inside = interval_average(
-            jnp.ones_like, jnp.asarray(-(second + m) / t), jnp.asarray((second - m) / t)
-        )
+        inside = interval_average(np.ones_like, -(second + m) / t, (second - m) / t)
         return float(np.sum(self.mixture.weight * np.where(smooth, inside, np.abs(m) <= second)))
 
     def point_masses(self) -> list[tuple[float, float]]:

@@ -10,7 +10,7 @@ import numpy as np
 from dynafield.errors import InputError, SolveError
 from dynafield.problem.checks import concrete
 from dynafield.theory.batch import Batch, is_traced, refine, solve_rows
-from dynafield.theory.kernels import Laws, Point, in_chunks, interpolating_points, regularized_points
+from dynafield.theory.kernels import Laws, Point, interpolating_points, over_problems, regularized_points
 from dynafield.theory.pair import Parameters
 
 __all__ = [
@@ -47,14 +47,13 @@ class Rule(NamedTuple):
 def ladder(batch: Batch, counts: tuple[int, ...]) -> tuple[Rule, ...]:
     """Rules to try in turn: more nodes, and more strata where there is a choice.
 
-    Of many problems some need more than the fewest nodes, and every rule is a program to compile: they begin
-    with the second.
+    Every rule is a program to compile. Without a spectrum the second is enough for nearly all problems, and
+    takes twice the milliseconds of the first: it begins there.
     """
     levels = batch.fineness
     if len(levels) == 1:
-        if len(batch.p.delta) > 1 and not is_traced(batch.p):
-            counts = counts[1:] or counts
-        return tuple(Rule(count, levels[0]) for count in counts)
+        rules = tuple(Rule(count, levels[0]) for count in counts[1:] or counts)
+        return rules[:1] if is_traced(batch.p) else rules
     first = tuple(Rule(counts[0], fineness) for fineness in levels[: len(levels) - len(counts) + 1])
     return first + tuple(map(Rule, counts[1:], levels[-len(counts) + 1 :] if len(counts) > 1 else ()))
 
@@ -122,7 +121,7 @@ def solve_regularized(batch: Batch, p: Parameters) -> Point:
     silence = Point(zero, p.lam, zero, zero, zero == 0, zero, zero, zero)
 
     def at(rule: Rule, p: Parameters) -> Point:
-        return in_chunks(regularized_points, (p,), (laws(batch, rule.fineness),), cells(batch, rule))
+        return over_problems(regularized_points, p, laws(batch, rule.fineness), cells(batch, rule))
 
     return with_silence(
         partial(refine, at, ladder(batch, (64,)), is_fine),
@@ -141,8 +140,8 @@ def solve_interpolating(batch: Batch, p: Parameters) -> Point:
     )
 
     def at(rule: Rule, p: Parameters) -> Point:
-        shared = (laws(batch, rule.fineness), batch.depth, rule.nodes)
-        return in_chunks(interpolating_points, (p,), shared, cells(batch, rule))
+        shared, static = laws(batch, rule.fineness), (batch.depth, rule.nodes)
+        return over_problems(interpolating_points, p, shared, cells(batch, rule), *static)
 
     return with_silence(
         partial(refine, at, ladder(batch, COUNTS), is_fine),

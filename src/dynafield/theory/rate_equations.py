@@ -7,7 +7,7 @@ holds, so γ needs no derivative of u, and its derivatives are those of A at fix
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -195,7 +195,7 @@ def above(
 
     low = jnp.log(jnp.sqrt(d) - 1)
     x, _, found = bracketed_newton(closure, low - 1.0, jnp.full_like(low, PINCHED), low, tol=1e-12)
-    x = stop_gradient(x)
+    x: Any = stop_gradient(x)
     slopes = law(x)
     free = x < PINCHED - 1  # beyond, B does not fix u
     pull, hit = terms(x, slopes)

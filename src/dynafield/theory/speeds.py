@@ -8,7 +8,7 @@ import numpy as np
 
 from dynafield.problem.spectra import JointLaw
 from dynafield.theory.batch import Batch, refine, solve_rows
-from dynafield.theory.kernels import Point, Speed, in_chunks, rates_above, rates_below
+from dynafield.theory.kernels import Kernel, Point, Speed, over_problems, rates_above, rates_below
 from dynafield.theory.points import ACCURACY, COUNTS, TARGET, Points, Rule, cells, harmless, ladder, laws
 from dynafield.theory.rate_equations import Slopes, above, below
 
@@ -33,13 +33,9 @@ def good(speed: Speed, error: float = ACCURACY) -> Any:
 def solve_speeds(batch: Batch, points: Points) -> Speeds:
     """γ for every row with λ = 0."""
 
-    def under(rule: Rule, rows: Any) -> Speed:
-        shared = (laws(batch, rule.fineness), batch.depth, rule.nodes)
-        return in_chunks(rates_below, rows, shared, cells(batch, rule))
-
-    def over(rule: Rule, p: Any) -> Speed:
-        shared = (laws(batch, rule.fineness), batch.depth, rule.nodes)
-        return in_chunks(rates_above, (p,), shared, cells(batch, rule))
+    def along(kernel: Kernel, rule: Rule, rows: Any) -> Speed:
+        shared, static = laws(batch, rule.fineness), (batch.depth, rule.nodes)
+        return over_problems(kernel, rows, shared, cells(batch, rule), *static)
 
     fine = partial(good, error=TARGET)
     interpolating = None
@@ -47,9 +43,9 @@ def solve_speeds(batch: Batch, points: Points) -> Speeds:
         one, zero = jnp.ones(()), jnp.zeros(())
         at_rest = Point(one, one, one, one, one > 0, zero, zero, zero)
         rows, safe_rows = (batch.p, points.interpolating), (harmless(), at_rest)
-        solve = partial(refine, under, ladder(batch, COUNTS), fine)
+        solve = partial(refine, partial(along, rates_below), ladder(batch, COUNTS), fine)
         interpolating = solve_rows(solve, points.masks["interpolating"], rows, safe_rows)
-    solve = partial(refine, over, ladder(batch, FINE_COUNTS), fine)
+    solve = partial(refine, partial(along, rates_above), ladder(batch, FINE_COUNTS), fine)
     ridgeless = solve_rows(solve, points.masks["ridgeless"], batch.p, harmless(delta=2.0))
     return Speeds(ridgeless, interpolating)
 
