@@ -1,6 +1,8 @@
 """What all tests share: compiled code, rare checks of shapes and types, and a table of where time goes."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 from dynafield.compiled import make_room, processor
@@ -11,6 +13,17 @@ KEPT = Path(__file__).parent.parent / ".pytest_cache" / "compiled" / processor()
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(KEPT))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+# most programs of the tests run for a moment: the compiler tries no harder than it must, if it knows these words
+QUICKLY = "--xla_cpu_use_fusion_emitters=false --xla_backend_optimization_level=0"
+if "XLA_FLAGS" not in os.environ and "PYTEST_XDIST_WORKER" not in os.environ:
+    known = subprocess.run(
+        [sys.executable, "-c", "import jax; jax.devices()"],
+        env=os.environ | {"XLA_FLAGS": QUICKLY},
+        capture_output=True,
+        check=False,
+    )
+    os.environ["XLA_FLAGS"] = QUICKLY if known.returncode == 0 else ""
 
 # shapes and types at run time: `make test-all` asks for it, since tracing takes longer with it
 if os.environ.get("DYNAFIELD_CHECK_TYPES") == "1":

@@ -74,30 +74,32 @@ def newton_correction(
     residual: Callable[[Float[Array, " n"]], tuple[Float[Array, " n"], Any]],
     root: Float[Array, " n"],
     jacobian: Float[Array, "n n"],
+    orders: int = ORDERS,
 ) -> tuple[Float[Array, " n"], Any]:
     r"""Steps \(x - J^{-1} F(x)\) from a root with one J, which carry its derivatives [eq:chords].
 
     At a root they change nothing but rounding, and each is right to one order more with respect to whatever
     `residual` closes over, in forward and in reverse mode: the first gives the implicit function theorem,
-    \(dx = -J^{-1}\,\partial F\). `residual` returns its values and something more, which is passed on.
+    \(dx = -J^{-1}\,\partial F\). As many are taken as derivatives are asked for. `residual` returns its
+    values and something more, which is passed on.
     """
     root, jacobian = jax.lax.stop_gradient((root, jacobian))
     extra = None
-    for _ in range(ORDERS):
+    for _ in range(orders):
         values, extra = residual(root)
         root = root - jnp.linalg.solve(jacobian, values)
     return root, extra
 
 
 def followed(
-    gap: Callable[[Array], Array], root: Float[Array, "*n"], slope: Float[Array, "*n"]
+    gap: Callable[[Array], Array], root: Float[Array, "*n"], slope: Float[Array, "*n"], orders: int = ORDERS
 ) -> Float[Array, "*n"]:
-    """A known root of `gap`, entry by entry, with its derivatives in what `gap` closes over [eq:chords].
+    """A known root of `gap`, entry by entry, with so many derivatives in what `gap` closes over [eq:chords].
 
     Its value stays as it is: what rounding has left of the gap is not corrected.
     """
     root, slope = jax.lax.stop_gradient((root, slope))
-    for _ in range(ORDERS):
+    for _ in range(orders):
         left = gap(root)
         root = root - (left - jax.lax.stop_gradient(left)) / slope
     return root

@@ -15,7 +15,7 @@ from jaxtyping import Array, Float
 
 from dynafield.numerics.averages import REACH, Curve, Nodes, adapted_nodes, quadrature_error
 from dynafield.numerics.gaussian import interval_average, normal_tail, tail_square
-from dynafield.numerics.roots import followed
+from dynafield.numerics.roots import ORDERS, followed
 from dynafield.problem.mirror import MirrorMap
 from dynafield.problem.spectra import JointLaw
 
@@ -93,8 +93,9 @@ def nodes_along(
     count: int,
     core: Float[Array, ""] | None = None,
     reach: float = REACH,
+    orders: int = ORDERS,
 ) -> Nodes:
-    """Nodes of the limiting distribution, one row per stratum.
+    """Nodes of the limiting distribution, one row per stratum, with so many derivatives.
 
     G is fixed: the coordinate carries the derivatives.
     """
@@ -109,15 +110,20 @@ def nodes_along(
         return along.value(s) - mixture.mean[:, None] - observed
 
     # for the derivatives only: where the curve is flat, G has too few digits to correct s
-    return Nodes(followed(gap, nodes.s, along.slope(nodes.s)), nodes.normal, nodes.weight)
+    return Nodes(followed(gap, nodes.s, along.slope(nodes.s), orders), nodes.normal, nodes.weight)
 
 
 def mirror_averages(
-    mirror: MirrorMap, mixture: JointLaw, count: int, z: Float[Array, ""], r: Float[Array, ""]
+    mirror: MirrorMap,
+    mixture: JointLaw,
+    count: int,
+    z: Float[Array, ""],
+    r: Float[Array, ""],
+    orders: int = ORDERS,
 ) -> Averages:
     r"""\(C_w\), \(E[s\kappa/(s\kappa+R_w)]\) and its complement, at noise \(e^z\), response \(e^r\)."""
     tau, response = jnp.exp(z), jnp.exp(r)
-    nodes = nodes_along(mirror, response, mixture, tau, count)
+    nodes = nodes_along(mirror, response, mixture, tau, count, orders=orders)
     t = widths(mixture, tau)
     tau, variance = mixture.noise(tau), mixture.variance[:, None]
     # w - w* = noise - R_w Φ/s, never w - w* itself, whose digits cancel when τ is small

@@ -14,6 +14,7 @@ from jaxtyping import Array, Bool, Float
 from dynafield.compiled import make_room
 from dynafield.numerics.averages import quadrature_error
 from dynafield.numerics.compiling import lightly_compiled
+from dynafield.numerics.roots import ORDERS
 from dynafield.numerics.threads import cores
 from dynafield.problem.mirror import MirrorMap
 from dynafield.problem.observation import mirror_averages, soft_threshold_error
@@ -86,6 +87,7 @@ class Speed(NamedTuple):
 class Kernel:
     """A function of the numbers of one problem, its distributions, and integers that are part of the program.
 
+    The last of these is how many derivatives its results have; those that are results themselves count.
     Compiled for one problem, and for batches of them.
     """
 
@@ -100,7 +102,7 @@ class Kernel:
 
 
 @Kernel
-def regularized_points(p: Parameters, laws: Laws) -> Point:
+def regularized_points(p: Parameters, laws: Laws, orders: int) -> Point:
     """Case (i) [eq:fix_case1]."""
     mixture = laws.mixture
     fixed, still = jax.lax.stop_gradient((p, mixture))
@@ -110,7 +112,7 @@ def regularized_points(p: Parameters, laws: Laws) -> Point:
         noise_range(fixed, still),
         lambda z: jnp.logaddexp(jnp.log(fixed.lam), z),
     )
-    z, r, _ = follow(lambda z, r: (regularized.residuals(p, mixture, z, r), None), solution)
+    z, r, _ = follow(lambda z, r: (regularized.residuals(p, mixture, z, r), None), solution, orders)
     tau, theta = jnp.exp(z), jnp.exp(r)
     c_w, none = soft_threshold_error(mixture, tau, theta), jnp.zeros_like(tau)
     chi_w = regularized.susceptibility(p, mixture, tau, theta)
@@ -119,15 +121,15 @@ def regularized_points(p: Parameters, laws: Laws) -> Point:
 
 
 @Kernel
-def interpolating_points(p: Parameters, laws: Laws, depth: int, count: int) -> Point:
+def interpolating_points(p: Parameters, laws: Laws, depth: int, count: int, orders: int) -> Point:
     r"""Case (iii) at any depth [eq:fix_case3].
 
     \(C_w = \delta\tau^2 - \sigma^2\): interpolation costs \(C_w \geq \delta^2\tau^2\), so
     this loses a factor 1/δ of precision and no more.
     """
 
-    def residuals(p, mixture, z, r):
-        a = mirror_averages(MirrorMap(p.alpha, depth), mixture, count, z, r)
+    def residuals(p, mixture, z, r, orders=1):
+        a = mirror_averages(MirrorMap(p.alpha, depth), mixture, count, z, r, orders)
         return interpolating.residuals(p, a, z), a.error
 
     fixed, still = jax.lax.stop_gradient((p, laws.mixture))
@@ -139,7 +141,8 @@ def interpolating_points(p: Parameters, laws: Laws, depth: int, count: int) -> P
     )
 
     def moved(alpha):
-        z, r, error = follow(partial(residuals, p._replace(alpha=alpha), laws.mixture), solution)
+        along = partial(residuals, p._replace(alpha=alpha), laws.mixture, orders=orders)
+        z, r, error = follow(along, solution, orders)
         return (jnp.exp(z), jnp.exp(r)), error
 
     one = jnp.ones_like(p.alpha)
@@ -152,17 +155,17 @@ def interpolating_points(p: Parameters, laws: Laws, depth: int, count: int) -> P
 
 
 @Kernel
-def rates_below(solved: tuple[Parameters, Point], laws: Laws, depth: int, count: int) -> Speed:
+def rates_below(solved: tuple[Parameters, Point], laws: Laws, depth: int, count: int, orders: int) -> Speed:
     """γ for δ < 1, from the solved fixed point."""
     p, point = solved
 
     def along(mixture, alpha, tau, response):
-        return slopes_along(MirrorMap(alpha, depth), response, mixture, tau, count)
+        return slopes_along(MirrorMap(alpha, depth), response, mixture, tau, count, orders)
 
     def moved(alpha, tau, response):
         slopes = along(laws.mixture, alpha, tau, response)
         fewer = None if laws.fewer is None else along(laws.fewer, alpha, tau, response)
-        rate, hits = below(p.delta, slopes, fewer)
+        rate, hits = below(p.delta, slopes, orders, fewer)
         return (rate.gamma, hits), (rate, slopes)
 
     at = (p.alpha, point.tau, point.second)
@@ -174,7 +177,7 @@ def rates_below(solved: tuple[Parameters, Point], laws: Laws, depth: int, count:
 
 
 @Kernel
-def rates_above(p: Parameters, laws: Laws, depth: int, count: int) -> Speed:
+def rates_above(p: Parameters, laws: Laws, depth: int, count: int, orders: int) -> Speed:
     r"""γ for δ > 1: \(w = w^* + \tau G/\sqrt s\), τ² = σ²/(δ-1), whose distribution does not depend on α."""
     tau = p.sigma / jnp.sqrt(p.delta - 1)
 
@@ -182,10 +185,10 @@ def rates_above(p: Parameters, laws: Laws, depth: int, count: int) -> Speed:
         mirror = MirrorMap(alpha, depth)
 
         def law(mixture, x):
-            return ridgeless_slopes(mirror, mixture, tau, count, x, laws.lowest)
+            return ridgeless_slopes(mirror, mixture, tau, count, orders, x, laws.lowest)
 
         fewer = None if laws.fewer is None else partial(law, laws.fewer)
-        rate, weight, pull = above(p.delta, partial(law, laws.mixture), fewer)
+        rate, weight, pull = above(p.delta, partial(law, laws.mixture), orders, fewer)
         return (rate.gamma, pull), (rate, weight)
 
     one = jnp.ones_like(p.alpha)
@@ -206,7 +209,9 @@ def over_problems(kernel: Kernel, rows: Any, laws: Laws, cells: int, *static: in
     be one program more to compile, and are no faster. Elsewhere, and while JAX traces, they run in batches.
     """
     make_room()
-    if jax.default_backend() != "cpu" or any(isinstance(x, Tracer) for x in jax.tree.leaves((rows, laws))):
+    traced = any(isinstance(x, Tracer) for x in jax.tree.leaves((rows, laws)))
+    static = (*static, ORDERS if traced else 1)
+    if traced or jax.default_backend() != "cpu":
         return in_batches(kernel, rows, laws, cells, static)
     rows = jax.tree.map(np.asarray, rows)
     count = len(jax.tree.leaves(rows)[0])

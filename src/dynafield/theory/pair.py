@@ -59,7 +59,8 @@ class Solution(NamedTuple):
 
 
 class Search(NamedTuple):
-    """Where the search for (z, r) stands: the point, its two brackets, the last moves."""
+    """Where the search for (z, r) stands: the point, its two brackets, the last moves, and whether those were
+    nothing."""
 
     z: Float[Array, ""]
     r: Float[Array, ""]
@@ -70,6 +71,7 @@ class Search(NamedTuple):
     z_moved: Float[Array, ""]
     r_moved: Float[Array, ""]
     jacobian: Float[Array, "2 2"]
+    still: Bool[Array, ""]
     done: Bool[Array, ""]
     steps: Int[Array, ""]
 
@@ -130,7 +132,7 @@ def solve_pair(
         fresh_low, fresh_high = bounds(z)
         r_low = jnp.where(ready, fresh_low, r_low)
         r_high = jnp.where(ready, fresh_high, r_high)
-        still = (jnp.abs(newton) <= STILL * (1 + jnp.abs(z))) & (jnp.abs(to_curve) <= STILL)
+        still = near & (jnp.abs(newton) <= STILL * (1 + jnp.abs(z))) & (jnp.abs(to_curve) <= STILL)
         return Search(
             z=z,
             r=jnp.clip(r, r_low, r_high),
@@ -141,14 +143,16 @@ def solve_pair(
             z_moved=jnp.where(ready, jnp.abs(along), s.z_moved),
             r_moved=jnp.where(ready, 2.0 * (fresh_high - fresh_low), jnp.abs(to_curve)),
             jacobian=jacobian,
-            done=near & still,
+            still=still,
+            done=still & s.still,  # once more, for a Jacobian at the root itself
             steps=s.steps + 1,
         )
 
     r_low, r_high = bounds(z)
+    no = jnp.zeros((), bool)
     first = Search(
         z, jnp.clip(guess(z), r_low, r_high), low, high, r_low, r_high,
-        2.0 * (high - low), 2.0 * (r_high - r_low), jnp.eye(2), jnp.zeros((), bool), jnp.zeros((), int),
+        2.0 * (high - low), 2.0 * (r_high - r_low), jnp.eye(2), no, no, jnp.zeros((), int),
     )  # fmt: skip
     s = jax.lax.while_loop(lambda s: ~s.done & (s.steps < MAX_STEPS) & jnp.isfinite(s.z + s.r), step, first)
     inside = (s.z > low + 1e-6) & (s.z < high - 1e-6)
@@ -156,11 +160,11 @@ def solve_pair(
 
 
 def follow(
-    residuals: Callable[[Array, Array], tuple[Array, Any]], solution: Solution
+    residuals: Callable[[Array, Array], tuple[Array, Any]], solution: Solution, orders: int
 ) -> tuple[Float[Array, ""], Float[Array, ""], Any]:
-    """The same (z, r), polished, with its derivatives in whatever `residuals` closes over.
+    """The same (z, r), polished, with so many derivatives in whatever `residuals` closes over.
 
     `residuals` returns a second thing beside its values; it is passed on.
     """
-    x, extra = newton_correction(lambda x: residuals(x[0], x[1]), solution.point, solution.jacobian)
+    x, extra = newton_correction(lambda x: residuals(x[0], x[1]), solution.point, solution.jacobian, orders)
     return x[0], x[1], extra

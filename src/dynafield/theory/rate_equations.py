@@ -68,11 +68,12 @@ def slopes_along(
     mixture: JointLaw,
     tau: Float[Array, ""],
     count: int,
+    orders: int,
     core: Float[Array, ""] | None = None,
     reach: float = REACH,
 ) -> Slopes:
-    """κ on the nodes of the limiting distribution."""
-    nodes = nodes_along(mirror, response, mixture, tau, count, core, reach)
+    """κ on the nodes of the limiting distribution, with so many derivatives."""
+    nodes = nodes_along(mirror, response, mixture, tau, count, core, reach, orders)
     weight = mixture.weight[:, None] * nodes.weight
     ratio = mirror.log_slope_ratio(nodes.s) + jnp.log(mixture.variance)[:, None]
     return Slopes(weight, nodes.s, ratio, mirror.log_slope(jnp.zeros(())))
@@ -101,7 +102,7 @@ def missed(gap: Float[Array, "*r"]) -> Float[Array, ""]:
 
 
 def below(
-    delta: Float[Array, ""], slopes: Slopes, fewer: Slopes | None = None
+    delta: Float[Array, ""], slopes: Slopes, orders: int, fewer: Slopes | None = None
 ) -> tuple[Rate, Float[Array, "*n"]]:
     """δ < 1: u > 0, bracketed by the extreme slopes; γ by the form whose terms are positive.
 
@@ -132,7 +133,7 @@ def below(
     error = quadrature_error(fixed.weight, [hit**2, hit * miss])
     if fewer is not None:
         error = jnp.maximum(error, missed(logit(stop_gradient(fewer), d, x)[0]))
-    x = followed(lambda x: logit(slopes, delta, x)[0], x, closure(x, None)[1])
+    x = followed(lambda x: logit(slopes, delta, x)[0], x, closure(x, None)[1], orders)
     u, a = jnp.exp(slopes.log_scale + x), jnp.sum(slopes.weight * parts(slopes, x)[0])
     moving = (a / delta - 1) * u  # right in its derivatives; its value may cancel
     return Rate(value + (moving - stop_gradient(moving)), u, a, found, error), at_fixed_u
@@ -149,6 +150,7 @@ def ridgeless_slopes(
     mixture: JointLaw,
     tau: Float[Array, ""],
     count: int,
+    orders: int,
     x: Float[Array, ""],
     least_variance: Float[Array, ""] | None = None,
 ) -> Slopes:
@@ -158,7 +160,7 @@ def ridgeless_slopes(
     on to `least_variance`, below those of its strata.
     """
     zero = jnp.zeros(())
-    slopes = slopes_along(mirror, zero, mixture, tau, count, spacing(mirror, x), FAR)
+    slopes = slopes_along(mirror, zero, mixture, tau, count, orders, spacing(mirror, x), FAR)
     size, wide = jnp.log(mixture.variance), widths(mixture, tau) > 0
     lowest = jnp.min(jnp.where(wide, size, jnp.min(slopes.log_ratio, axis=1)))
     if least_variance is not None:
@@ -167,7 +169,10 @@ def ridgeless_slopes(
 
 
 def above(
-    delta: Float[Array, ""], law: Callable[[Array], Slopes], fewer: Callable[[Array], Slopes] | None = None
+    delta: Float[Array, ""],
+    law: Callable[[Array], Slopes],
+    orders: int,
+    fewer: Callable[[Array], Slopes] | None = None,
 ) -> tuple[Rate, Float[Array, "*n"], Float[Array, "*n"]]:
     r"""δ > 1: the largest root, \(u = -v\), \(v = (1-\varepsilon)\,\mathrm{ess\,inf}\,\kappa\).
 
@@ -203,7 +208,8 @@ def above(
     if fewer is not None:
         gap = jnp.where(free, rise(fewer(x), delta, x)[0], 0.0)
         error = jnp.maximum(error, missed(gap))
-    x = jnp.where(free, followed(lambda x: rise(slopes, delta, x)[0], x, closure(x, None)[1]), x)
+    moving = followed(lambda x: rise(slopes, delta, x)[0], x, closure(x, None)[1], orders)
+    x = jnp.where(free, moving, x)
     mean = jnp.sum(slopes.weight * terms(x, slopes)[0])
     u, a = -jnp.exp(slopes.log_scale) * jax.nn.sigmoid(x), 1 + mean
     gamma = -u * ((delta - 1) - mean) / delta

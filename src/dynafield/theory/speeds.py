@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
+from dynafield.numerics.roots import ORDERS
 from dynafield.problem.spectra import JointLaw
 from dynafield.theory.batch import Batch, refine, solve_rows
 from dynafield.theory.kernels import Kernel, Point, Speed, over_problems, rates_above, rates_below
@@ -69,7 +70,7 @@ def linear_rate(law: JointLaw, lowest: Any, delta: Any) -> Any:
     )
     few: Any = jnp.where(delta < 1, delta, 0.5)
     many: Any = jnp.where(delta > 1, delta, 2.0)
-    rates = below(few, slopes)[0].gamma, above(many, lambda _: slopes)[0].gamma
+    rates = below(few, slopes, ORDERS)[0].gamma, above(many, lambda _: slopes, ORDERS)[0].gamma
     return jnp.where(delta < 1, rates[0], jnp.where(delta > 1, rates[1], 0.0))
 
 
@@ -93,7 +94,7 @@ def small_alpha(batch: Batch) -> Any:
     law = Slopes(jnp.asarray(strata.weight), jnp.asarray(strata.mean), jnp.log(kappa / least), jnp.log(least))
 
     def limit(delta):
-        return above(delta, lambda _: law)[0].gamma
+        return above(delta, lambda _: law, ORDERS)[0].gamma
 
     delta = jnp.where(applies, p.delta, 2.0)
     return jnp.where(applies, jnp.vectorize(limit)(delta), zero)
