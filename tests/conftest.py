@@ -14,7 +14,7 @@ os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(KEPT))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
-# most programs of the tests run for a moment: the compiler tries no harder than it must, if it knows these words
+# most programs of the tests run for a moment: the compiler need not try hard, if it knows these words
 QUICKLY = "--xla_cpu_use_fusion_emitters=false --xla_backend_optimization_level=0"
 if "XLA_FLAGS" not in os.environ and "PYTEST_XDIST_WORKER" not in os.environ:
     known = subprocess.run(

@@ -52,8 +52,10 @@ MUTATIONS = (
     Mutation("dmft/preparation.py", "= problem.delta**-0.5", "= problem.delta**0.5", LAZY),
     Mutation("dmft/closed.py", "solve_small((one - matrix)", "solve_small((one + matrix)", LAZY),
     Mutation("dmft/blocks.py", "T = side.amplitude**2 * solved", "T = side.amplitude * solved", LAZY),
-    Mutation("dmft/steps.py", "+ S @ rows.basis + output", "+ S @ rows.basis - output", FIRST_STEP),
-    Mutation("dmft/batches.py", "(1.0 / numbers.fraction - 1.0)", "(1.0 / numbers.fraction)", FIRST_STEP),
+    Mutation("dmft/discrete/steps.py", "+ S @ rows.basis + output", "+ S @ rows.basis - output", FIRST_STEP),
+    Mutation(
+        "dmft/discrete/batches.py", "(1.0 / numbers.fraction - 1.0)", "(1.0 / numbers.fraction)", FIRST_STEP,
+    ),
     Mutation(
         "numerics/collocation.py", "** powers / powers", "** powers",
         "tests/numerics/test_collocation.py::test_the_rule_integrates_polynomials_exactly",

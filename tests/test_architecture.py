@@ -67,6 +67,13 @@ def test_rooms_import_only_what_lies_below(path):
     assert set(imports(path)) <= MAY_IMPORT[room] | {room} | above
 
 
+@pytest.mark.parametrize("path", sorted((SOURCE / "dmft").glob("*.py")), ids=lambda p: p.name)
+def test_the_engine_knows_nothing_of_what_is_made_of_its_solutions(path):
+    """Of the solver's room only `solve`, its door, imports results and their derivatives."""
+    above = set(re.findall(r"dynafield\.dmft\.(results|differentiation)\b", path.read_text()))
+    assert not above or path.name == "solve.py"
+
+
 def test_the_rule_can_fail(tmp_path):
     module = tmp_path / "bad.py"
     module.write_text("def f():\n    from dynafield.simulation import run\n    import dynafield as df\n")

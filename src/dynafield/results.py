@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 from dynafield.lazy import names_on_first_use
 
 if TYPE_CHECKING:
-    from dynafield.dmft.activation import Activation
-    from dynafield.dmft.curves import Curves
-    from dynafield.dmft.derivatives import CurveDerivative
-    from dynafield.dmft.flow_curves import FlowCurves
+    from dynafield.dmft.differentiation.derivatives import CurveDerivative
+    from dynafield.dmft.results.activation import Activation
+    from dynafield.dmft.results.curves import Curves
+    from dynafield.dmft.results.flow_curves import FlowCurves
     from dynafield.endpoints.evolution import StateEvolution
     from dynafield.endpoints.message_passing import MessagePassing
     from dynafield.endpoints.minimizers import Minimizer
@@ -61,10 +61,10 @@ __all__ = [
 __getattr__ = names_on_first_use(
     __name__,
     {
-        "dynafield.dmft.activation": ("Activation",),
-        "dynafield.dmft.curves": ("Curves",),
-        "dynafield.dmft.derivatives": ("CurveDerivative",),
-        "dynafield.dmft.flow_curves": ("FlowCurves",),
+        "dynafield.dmft.results.activation": ("Activation",),
+        "dynafield.dmft.results.curves": ("Curves",),
+        "dynafield.dmft.differentiation.derivatives": ("CurveDerivative",),
+        "dynafield.dmft.results.flow_curves": ("FlowCurves",),
         "dynafield.endpoints.evolution": ("StateEvolution",),
         "dynafield.endpoints.message_passing": ("MessagePassing",),
         "dynafield.endpoints.minimizers": ("Minimizer",),

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynafield.dmft.batches import DEGREES, batch_at_rest, batched, new_numbers
+from dynafield.dmft.discrete.batches import DEGREES, batch_at_rest, batched, new_numbers
 from dynafield.dmft.member import Numbers
 from dynafield.dmft.rows import Sampled
 

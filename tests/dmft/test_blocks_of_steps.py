@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dynafield as df
-from dynafield.dmft.curvature import CAUTION, curvature, most_curvature
+from dynafield.dmft.discrete.curvature import CAUTION, curvature, most_curvature
 from dynafield.dmft.ensemble import course_of, entering, lanes_at_rest, moved
 from dynafield.dmft.refine import first_plan
 from dynafield.dmft.rules import Stepping, StepTime, Stretch

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import dynafield as df
+from dynafield.dmft.differentiation.tangents import Direction, Setting, curve_tangents, shifted
 from dynafield.dmft.ensemble import march_along
-from dynafield.dmft.tangents import Direction, Setting, curve_tangents, shifted
 
 TASK = df.Task(0.5, 0.1, df.Bernoulli(0.1))
 NET = df.DiagonalNetwork(0.5, 0.01)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import dynafield as df
+from dynafield.dmft.discrete.langevin import left_over
 from dynafield.dmft.estimates import Estimate, Parts, forgotten
-from dynafield.dmft.langevin import left_over
 from dynafield.numerics.spectra import MarchenkoPastur
 
 TASK = df.Task(0.5, 0.3, df.Bernoulli(0.1))

@@ -11,7 +11,7 @@ import dynafield as df
 from dynafield.dmft import newton
 from dynafield.dmft.equations import CoordinateRow, Feature
 from dynafield.dmft.refine import refine
-from dynafield.dmft.responses import jacobians, linear_block, local
+from dynafield.dmft.results.responses import jacobians, linear_block, local
 from dynafield.dmft.rows import Rows, Sampled, committed, factored, projected
 from dynafield.dmft.solve import checked
 from dynafield.numerics.collocation import radau

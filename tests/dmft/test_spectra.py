@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dynafield as df
-from dynafield.dmft.curvature import of_member
+from dynafield.dmft.discrete.curvature import of_member
 from dynafield.dmft.sampling import draw, strata
 from dynafield.theory.lazy import lazy_errors
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import dynafield as df
-from dynafield.dmft.activation import Activation
+from dynafield.dmft.results.activation import Activation
 from dynafield.figures.phases import shade
 from dynafield.studies.phases import Reading, best_stop, timed
 

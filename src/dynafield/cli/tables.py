@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
-    from dynafield.dmft.curves import Curves
-    from dynafield.dmft.flow_curves import FlowCurves
+    from dynafield.dmft.results.curves import Curves
+    from dynafield.dmft.results.flow_curves import FlowCurves
     from dynafield.records.record import Record
     from dynafield.simulation.runs import RunsRecord
     from dynafield.studies.comparison import Comparison
@@ -123,8 +123,8 @@ def as_json(record: "Record") -> str:
 
 def emit(record: "Record", names: tuple[str, ...], as_text: bool, times: Any = None) -> None:
     """Print one problem as a block, several and curves as a table, either as JSON."""
-    from dynafield.dmft.curves import Curves
-    from dynafield.dmft.flow_curves import FlowCurves
+    from dynafield.dmft.results.curves import Curves
+    from dynafield.dmft.results.flow_curves import FlowCurves
     from dynafield.simulation.runs import RunsRecord
     from dynafield.studies.optimum import Optimum
 

@@ -13,6 +13,7 @@ import jax
 import numpy as np
 from jaxtyping import Bool, Float
 
+from dynafield.dmft.discrete.transitions import in_blocks, in_steps
 from dynafield.dmft.march import (
     FINE,
     Course,
@@ -28,7 +29,6 @@ from dynafield.dmft.member import Nodes
 from dynafield.dmft.preparation import Equations, Plan, Prepared, Problem, kept_rows, prepared
 from dynafield.dmft.rules import Blocks, Cut, Stepping, StepTime
 from dynafield.dmft.sampling import strata
-from dynafield.dmft.transitions import in_blocks, in_steps
 from dynafield.numerics.threads import cores
 from dynafield.problem.model import Datum
 

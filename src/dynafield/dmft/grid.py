@@ -13,7 +13,8 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from dynafield.dmft.curvature import curvature, most_curvature
+from dynafield.dmft.discrete.curvature import curvature, most_curvature
+from dynafield.dmft.discrete.transitions import in_steps
 from dynafield.dmft.ensemble import (
     Ensemble,
     Lane,
@@ -30,7 +31,6 @@ from dynafield.dmft.march import CROWDED, DIVERGING, FINE, PAGES, Course, whole_
 from dynafield.dmft.member import Nodes
 from dynafield.dmft.preparation import Equations, Plan, Problem, Tolerance
 from dynafield.dmft.rules import LEAST, Blocks, StepTime, Stretch, TimeRule
-from dynafield.dmft.transitions import in_steps
 from dynafield.errors import SolveError
 
 __all__ = ["FAINT", "defects", "march_adaptively", "shortest_blocks"]

@@ -13,9 +13,9 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from dynafield.dmft.blocks import solved_block
+from dynafield.dmft.discrete.steps import training_step
 from dynafield.dmft.member import Member, Nodes, State
 from dynafield.dmft.rules import Blocks, Cut, Stepping
-from dynafield.dmft.steps import training_step
 from dynafield.numerics.compiling import lightly_compiled
 from dynafield.problem.trainers import DIVERGED
 

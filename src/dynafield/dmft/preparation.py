@@ -7,8 +7,8 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from dynafield.dmft.batches import batch_at_rest, remembered
 from dynafield.dmft.closed import Affine, affine_part
+from dynafield.dmft.discrete.batches import batch_at_rest, remembered
 from dynafield.dmft.equations import CoordinateRow, DataRow, Feature
 from dynafield.dmft.member import Chance, Member, Numbers, State
 from dynafield.dmft.rows import Rows, Sampled

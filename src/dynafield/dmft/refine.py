@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from dynafield.dmft.batches import remembered
+from dynafield.dmft.discrete.batches import remembered
 from dynafield.dmft.ensemble import Ensemble, Replica, march_along, threads
 from dynafield.dmft.estimates import (
     COARSER,

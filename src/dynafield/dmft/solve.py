@@ -11,15 +11,15 @@ from jaxtyping import Float
 
 from dynafield.compiled import make_room
 from dynafield.deprecation import old_calls
-from dynafield.dmft.collect import collect
-from dynafield.dmft.curves import Curves
+from dynafield.dmft.differentiation.traced import attached, plain_problem, traced_numbers
+from dynafield.dmft.discrete.langevin import refine_in_short_steps
 from dynafield.dmft.estimates import missed_by
-from dynafield.dmft.flow_curves import FlowCurves
-from dynafield.dmft.langevin import refine_in_short_steps
 from dynafield.dmft.preparation import Equations, Order, Problem, Tolerance
 from dynafield.dmft.refine import refine
+from dynafield.dmft.results.collect import collect
+from dynafield.dmft.results.curves import Curves
+from dynafield.dmft.results.flow_curves import FlowCurves
 from dynafield.dmft.rules import FEW, FlowTime, Stepping, StepTime
-from dynafield.dmft.traced import attached, plain_problem, traced_numbers
 from dynafield.errors import InputError
 from dynafield.problem.checks import (
     concrete,

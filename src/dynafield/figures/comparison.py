@@ -10,7 +10,7 @@ from dynafield.problem.trainers import Steps
 from dynafield.records.problems import problem_words
 
 if TYPE_CHECKING:
-    from dynafield.dmft.curves import Curves
+    from dynafield.dmft.results.curves import Curves
     from dynafield.simulation.runs import Runs
     from dynafield.studies.comparison import Comparison
 

@@ -10,9 +10,9 @@ from dynafield.problem.trainers import Steps
 from dynafield.records.problems import problem_words
 
 if TYPE_CHECKING:
-    from dynafield.dmft.curves import Curves
-    from dynafield.dmft.derivatives import CurveDerivative
-    from dynafield.dmft.flow_curves import FlowCurves
+    from dynafield.dmft.differentiation.derivatives import CurveDerivative
+    from dynafield.dmft.results.curves import Curves
+    from dynafield.dmft.results.flow_curves import FlowCurves
 
 __all__ = ["curve_panels", "draw_curves", "draw_derivative", "first_change"]
 

@@ -19,7 +19,7 @@ from dynafield.figures.theory import curves_of
 from dynafield.records.problems import problem_words
 
 if TYPE_CHECKING:
-    from dynafield.dmft.activation import Activation
+    from dynafield.dmft.results.activation import Activation
     from dynafield.studies.grokking_times import Grokking
     from dynafield.studies.regimes import RegimeMap
     from dynafield.theory.infinite_data import InfiniteDataCurves

@@ -8,8 +8,8 @@ import pandas as pd
 import xarray as xr
 
 from dynafield.deprecation import old_calls
-from dynafield.dmft.curves import Curves
-from dynafield.dmft.flow_curves import FlowCurves
+from dynafield.dmft.results.curves import Curves
+from dynafield.dmft.results.flow_curves import FlowCurves
 from dynafield.dmft.solve import solve
 from dynafield.errors import FileError, InputError
 from dynafield.problem.checks import is_whole, one_real, shown

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from dynafield.deprecation import warn_of
-from dynafield.dmft.activation import LEVEL, Activation
-from dynafield.dmft.curves import Curves
-from dynafield.dmft.flow_curves import FlowCurves
+from dynafield.dmft.results.activation import LEVEL, Activation
+from dynafield.dmft.results.curves import Curves
+from dynafield.dmft.results.flow_curves import FlowCurves
 from dynafield.errors import InputError
 from dynafield.problem.networks import DiagonalNetwork
 from dynafield.problem.task import Task

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Float
 
-from dynafield.dmft.flow_curves import FlowCurves
+from dynafield.dmft.results.flow_curves import FlowCurves
 from dynafield.dmft.solve import solve
 from dynafield.errors import SolveError
 from dynafield.problem.models import diagonal_flow

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from dynafield.dmft.batches import batched, new_numbers
+from dynafield.dmft.discrete.batches import batched, new_numbers
 from dynafield.dmft.member import (
     Chance,
     Member,

@@ -14,7 +14,7 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Bool, Float
 
-from dynafield.dmft.solved import replica_mean
+from dynafield.dmft.results.solved import replica_mean
 from dynafield.errors import InputError
 from dynafield.numerics.dense import Dense
 from dynafield.problem.checks import flag_or_none, one_real, real_list

@@ -8,12 +8,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from dynafield.dmft.differentiation.tangents import MOST_AT_ONCE, Direction, curve_tangents, sampled_data
 from dynafield.dmft.ensemble import threads
 from dynafield.dmft.estimates import named_curves
 from dynafield.dmft.preparation import FEWEST, Order, Plan, Problem, member_bytes
 from dynafield.dmft.refine import Solution, with_replicas
 from dynafield.dmft.rules import StepTime
-from dynafield.dmft.tangents import MOST_AT_ONCE, Direction, curve_tangents, sampled_data
 from dynafield.errors import InputError
 from dynafield.numerics.dense import Dense
 from dynafield.problem.jumps import jump_of_training, measures_that_jump

@@ -16,12 +16,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from dynafield.dmft.discrete.transitions import in_blocks, in_steps
 from dynafield.dmft.ensemble import course_of
 from dynafield.dmft.march import Course, one_block, part_size, put, room, whole_parts
 from dynafield.dmft.member import Member, State
 from dynafield.dmft.preparation import Equations, Plan, Problem, prepared
 from dynafield.dmft.rules import Blocks, Cut, Stepping, StepTime
-from dynafield.dmft.transitions import in_blocks, in_steps
 from dynafield.numerics.compiling import lightly_compiled
 from dynafield.problem.model import SquaredLoss, with_numbers
 

@@ -7,10 +7,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from dynafield.dmft.discrete.steps import explicit_node
 from dynafield.dmft.equations import CoordinateRow, MovingRow
 from dynafield.dmft.member import Member, State
 from dynafield.dmft.rules import Blocks, Stepping
-from dynafield.dmft.steps import explicit_node
 
 __all__ = ["in_blocks", "in_steps"]
 

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from dynafield.dmft.solved import SolvedRecord, replica_mean
+from dynafield.dmft.results.solved import SolvedRecord, replica_mean
 from dynafield.problem.checks import called, function_of, integer, seed_of
 from dynafield.problem.model import MEASURES, Datum
 from dynafield.records.flows import FlowRecord

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import xarray as xr
 
-from dynafield.dmft.derivatives import CurveDerivative, for_every_curve
+from dynafield.dmft.differentiation.derivatives import CurveDerivative, for_every_curve
 from dynafield.errors import InputError
 from dynafield.numerics.dense import Dense
 from dynafield.problem.checks import one_real, real_list

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from dynafield.dmft.activation import LEVEL, Activation, activation_times
-from dynafield.dmft.solved import SolvedRecord, replica_mean
+from dynafield.dmft.results.activation import LEVEL, Activation, activation_times
+from dynafield.dmft.results.solved import SolvedRecord, replica_mean
 from dynafield.problem.checks import called, function_of, integer, one_real, seed_of
 from dynafield.records.problems import problem_words
 from dynafield.records.record import quantity

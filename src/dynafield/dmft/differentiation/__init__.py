@@ -1,0 +1,1 @@
+"""Derivatives of solutions: tangents carried along with a march, for records and for JAX."""
