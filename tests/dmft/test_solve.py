@@ -2,7 +2,9 @@
 
 import dataclasses
 import itertools
+import os
 import re
+import signal
 
 import jax
 import numpy as np
@@ -297,6 +299,25 @@ def test_memory_bounds_what_is_solved_at_once_and_changes_nothing():
         df.solve(sparse_task(), df.DiagonalNetwork(0.5), 4.0, memory_gb=1e-6, **options)
     other = df.solve(sparse_task(), df.DiagonalNetwork(0.5), 4.0, **(options | {"seed": 4}))
     assert not np.array_equal(whole.test_error, other.test_error)
+
+
+def test_ctrl_c_while_a_block_is_tried_is_an_interruption(sparse, monkeypatch):
+    """The signal comes while members march in other threads; what they have begun is finished first."""
+    march, tried = ensemble.moved, []
+
+    def interrupted(*arguments):
+        tried.append(1)
+        if len(tried) == 12:
+            os.kill(os.getpid(), signal.SIGINT)
+        return march(*arguments)
+
+    monkeypatch.setattr(ensemble, "moved", interrupted)
+    partial = df.solve(sparse, df.DiagonalNetwork(0.5), 100.0, tol=0.05, throw=False)
+    assert partial.status == "interrupted"
+    assert 0 < partial.t[-1] < 100
+    tried.clear()
+    with pytest.raises(KeyboardInterrupt):
+        df.solve(sparse, df.DiagonalNetwork(0.5), 100.0, tol=0.05)
 
 
 def test_interruption_returns_what_is_solved_when_asked():

@@ -36,6 +36,7 @@ __all__ = [
     "Ensemble",
     "Lane",
     "Replica",
+    "StoppedError",
     "all_moved",
     "collected",
     "course_of",

@@ -5,9 +5,9 @@ there by a defect of order \(h^s\) [eq:dmft_defect]. Dense output, which uses th
 more node, is better by a power of h; so the defect to the power (s+1)/s measures its error.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -18,6 +18,7 @@ from dynafield.dmft.discrete.transitions import in_steps
 from dynafield.dmft.ensemble import (
     Ensemble,
     Lane,
+    StoppedError,
     all_moved,
     collected,
     course_of,
@@ -37,6 +38,8 @@ __all__ = ["FAINT", "defects", "march_adaptively", "shortest_blocks"]
 
 FAINT = 1e-8
 """Residuals below this, relative to their size at t = 0, never have relative accuracy."""
+KEPT = 0.8
+"""A block is kept if the next one may be this part of its length, or more."""
 LONGEST = 2.5
 """A block is at most so many times longer than the one before."""
 SMALLEST = 1e-12
@@ -112,6 +115,44 @@ def of_dropped(time: TimeRule, stages: int, epsilon: float, tolerance: Tolerance
     return time.per_defect * (2 * epsilon) ** ((stages + 1) / stages) / least
 
 
+class Search(NamedTuple):
+    """What never changes in a march that chooses its blocks."""
+
+    pool: ThreadPoolExecutor
+    equations: Equations
+    plan: Plan
+    t_max: float
+    tolerance: Tolerance
+    limit: float
+
+    @property
+    def time(self) -> Any:
+        """The rule of time."""
+        return self.equations.time
+
+    @property
+    def blocks(self) -> Course:
+        """How members march through blocks."""
+        return course_of(self.equations, self.plan, Blocks())
+
+    @property
+    def single(self) -> Course:
+        """How members march through single steps."""
+        return course_of(self.equations, self.plan, self.time.kind)
+
+
+class Way(NamedTuple):
+    """How far such a march is: members, edges of its blocks, and the excess for which a block was refused."""
+
+    lanes: list[Lane]
+    edges: tuple[float, ...] = ()
+    refused: float = np.inf
+
+
+Stage = tuple[Way, int, float]
+"""The way, how the members are, and the time."""
+
+
 def march_adaptively(
     equations: Equations,
     problems: list[Problem],
@@ -124,213 +165,206 @@ def march_adaptively(
     tasks = [(p, r) for r in range(len(plan.seeds)) for p in range(len(problems))]
     lanes = lanes_at_rest(equations, problems, plan, 0, tasks)
     limit = min(one.model.longest_block() for one in problems)
-    kind = StepSearch if isinstance(equations.time, StepTime) else Search
+    stages = stages_of_steps if isinstance(equations.time, StepTime) else stages_of_flow
+    way, health, failure = Way(lanes), FINE, None
     with ThreadPoolExecutor(threads(len(lanes))) as pool:
-        search = kind(pool, equations, plan, lanes, t_max, tolerance, limit)
-        health, failure = FINE, None
         try:
-            health = search.run(report)
-        except (KeyboardInterrupt, SolveError) as error:
+            for stage in stages(Search(pool, equations, plan, t_max, tolerance, limit), way):
+                way, health, now = stage
+                report(now, len(way.edges) - 1)
+        except SolveError as error:
             failure = error
-    return search.ensemble(problems, health, failure)
+        except (KeyboardInterrupt, StoppedError):
+            failure = KeyboardInterrupt()
+    return ensemble_of(way, problems, plan, health, failure)
 
 
-class Search:
-    """A march that chooses its blocks; the edges so far and what is known on their nodes."""
-
-    def __init__(
-        self, pool: ThreadPoolExecutor, equations: Equations, plan: Plan, lanes: list[Lane], t_max: float,
-        tolerance: Tolerance, limit: float,
-    ):  # fmt: skip
-        self.pool, self.equations, self.plan, self.tolerance = pool, equations, plan, tolerance
-        self.t_max, self.limit = t_max, limit
-        self.time: Any = equations.time
-        self.edges: list[float] = []
-        self.refused = np.inf
-        self.blocks: Course = course_of(equations, plan, Blocks())
-        self.lanes = lanes
-        self.dropped = of_dropped(self.time, self.blocks.kind.stages, max(plan.epsilons), tolerance)
-
-    def run(self, report: Callable[[float, int], None]) -> int:
-        """March up to the last time; return how the members are if that is not reached."""
-        self.lanes = [entering(lane, self.blocks, PAGES, 0.0) for lane in self.lanes]
-        if self.tried(0.0, 0.0) is None:
-            return CROWDED
-        length, now, searching = min(FIRST, self.limit, self.t_max), 0.0, True
-        while now < self.t_max:
-            left = self.t_max - now
-            length = min(length, self.limit, left)
-            if length < left < 2 * length:
-                length = left / 2
-            if length < SMALLEST * max(min(FIRST, self.t_max), now):
-                raise SolveError(
-                    f"the flow could not be followed beyond t={now:.6g}, however short the block: "
-                    "it may blow up there, or its kernels do not settle"
-                )
-            if len(self.edges) > self.time.most:
-                raise SolveError(
-                    f"more than {self.time.most} blocks of time are needed beyond t={now:.6g}: "
-                    "take a larger tol (or rtol, or none), or a smaller t_max"
-                )
-            end = self.t_max if length == left else now + length
-            factor = self.tried(now, end)
-            if factor is None:
-                return CROWDED
-            if factor < 0.8:
-                length, searching = length * max(factor, 0.2), False
-                continue
-            if searching and len(self.edges) == 2 and factor > LONGEST and length < min(left, self.limit):
-                self.undo()  # the first block may be much too short: it is found by trying
-                length *= min(factor, 30.0)
-                continue
-            now = end
-            report(now, len(self.edges) - 1)
-            length *= min(factor, LONGEST)
-        return FINE
-
-    def tried(self, start: float, end: float) -> float | None:
-        """Solve a block, keep it if it is good; return the factor for the next one, None without room."""
-        page = least_done(self.lanes)
-        size = whole_parts(page + 1, PAGES)
-        edges = np.array([start, end])
-        both = self.time.pages(edges, Stretch(self.blocks.kind, 0, 1), 2)  # t = 0, and the block
-        pages = jax.tree.map(lambda x: np.repeat(x[:1] if end == 0 else x[1:], size, 0), both)
-        found = all_moved(self.pool, self.blocks, self.lanes, pages, page + 1)
-        health = np.concatenate([np.asarray(lane.going.health) for lane in found])
-        if np.any(health == CROWDED):
-            return None
-        if np.any(health != FINE):
-            return 0.4 if not np.any(health == DIVERGING) else 0.25
-        place = page - found[0].turned
-        sweeps = max(int(np.max(np.asarray(lane.pages.sweeps)[:, place])) for lane in found)
-        if sweeps > MOST:
-            return 0.4
-        worst = 1e-12
-        for lane in found if end > 0 else ():
-            places = self.time.places(edges)[0]
-            here = jax.tree.map(lambda x: np.asarray(x)[:, place], lane.pages)
-            worst = max(
-                worst, excess(self.time, places, here, np.asarray(lane.going.states.sizes), self.tolerance)
-            )
-        factor = 0.9 * worst ** (-1 / (self.blocks.kind.stages + 1))
-        if factor < 0.8 and (worst < LASTING * self.refused or worst > self.dropped):
-            self.refused = worst
-            return factor
-        self.edges.append(end)
-        self.refused, factor = np.inf, factor if factor >= 0.8 else 1.0
-        self.before, self.lanes = self.lanes, found
-        return min(factor, 1.0) if sweeps > MANY else factor
-
-    def undo(self) -> None:
-        """Remove the last block."""
-        self.edges.pop()
-        self.lanes = self.before
-
-    def ensemble(self, problems: list[Problem], health: int, failure: BaseException | None) -> Ensemble:
-        """The replicas as far as they are solved."""
-        if len(self.edges) < 2:
-            return Ensemble(np.zeros(1), [[] for _ in problems], self.plan, health, failure)
-        found = {}
-        for lane in self.lanes:
-            found |= dict(zip(lane.tasks, collected(lane), strict=True))
-        count, blocks = len(self.plan.seeds), len(self.edges) - 1
-        replicas = [[cut(found[p, r], blocks) for r in range(count)] for p in range(len(problems))]
-        return Ensemble(np.array(self.edges), replicas, self.plan, health, failure)
+def stages_of_flow(search: Search, way: Way) -> Iterator[Stage]:
+    """A march of gradient flow, block by block, up to the last time or to where members are not well."""
+    t_max, limit, now = search.t_max, search.limit, 0.0
+    way = way._replace(lanes=[entering(lane, search.blocks, PAGES, now) for lane in way.lanes])
+    way, factor = tried(search, way, now, now)
+    if factor is None:
+        yield way, CROWDED, now
+        return
+    length, searching = min(FIRST, limit, t_max), True
+    while now < t_max:
+        left = t_max - now
+        length = min(length, limit, left)
+        if length < left < 2 * length:
+            length = left / 2
+        check_blocks(search, way, length, now)
+        end = t_max if length == left else now + length
+        further, factor = tried(search, way, now, end)
+        if factor is None:
+            yield way, CROWDED, now
+            return
+        if factor < KEPT:
+            way, length, searching = further, length * max(factor, 0.2), False
+            continue
+        if searching and len(way.edges) == 1 and factor > LONGEST and length < min(left, limit):
+            length *= min(factor, 30.0)  # the first block may be much too short: it is found by trying
+            continue
+        way, now = further, end
+        yield way, FINE, now
+        length *= min(factor, LONGEST)
 
 
-class StepSearch(Search):
+def check_blocks(search: Search, way: Way, length: float, now: float) -> None:
+    """SolveError where blocks would have to be too short, or too many."""
+    if length < SMALLEST * max(min(FIRST, search.t_max), now):
+        raise SolveError(
+            f"the flow could not be followed beyond t={now:.6g}, however short the block: "
+            "it may blow up there, or its kernels do not settle"
+        )
+    if len(way.edges) > search.time.most:
+        raise SolveError(
+            f"more than {search.time.most} blocks of time are needed beyond t={now:.6g}: "
+            "take a larger tol (or rtol, or none), or a smaller t_max"
+        )
+
+
+def tried(search: Search, way: Way, start: float, end: float) -> tuple[Way, float | None]:
+    """Solve a block; the way with it if it is good, and the factor for the next one: below KEPT if the block
+    is refused, None if there is no room for its directions."""
+    course, time = search.blocks, search.time
+    page = least_done(way.lanes)
+    size = whole_parts(page + 1, PAGES)
+    edges = np.array([start, end])
+    both = time.pages(edges, Stretch(course.kind, 0, 1), 2)  # t = 0, and the block
+    pages = jax.tree.map(lambda x: np.repeat(x[:1] if end == 0 else x[1:], size, 0), both)
+    found = all_moved(search.pool, course, way.lanes, pages, page + 1)
+    health = np.concatenate([np.asarray(lane.going.health) for lane in found])
+    if np.any(health == CROWDED):
+        return way, None
+    if np.any(health != FINE):
+        return way, 0.4 if not np.any(health == DIVERGING) else 0.25
+    place = page - found[0].turned
+    sweeps = max(int(np.max(np.asarray(lane.pages.sweeps)[:, place])) for lane in found)
+    if sweeps > MOST:
+        return way, 0.4
+    worst = 1e-12
+    for lane in found if end > 0 else ():
+        here = jax.tree.map(lambda x: np.asarray(x)[:, place], lane.pages)
+        sizes = np.asarray(lane.going.states.sizes)
+        worst = max(worst, excess(time, time.places(edges)[0], here, sizes, search.tolerance))
+    factor = 0.9 * worst ** (-1 / (course.kind.stages + 1))
+    dropped = of_dropped(time, course.kind.stages, max(search.plan.epsilons), search.tolerance)
+    if factor < KEPT and (worst < LASTING * way.refused or worst > dropped):
+        return way._replace(refused=worst), factor
+    factor = factor if factor >= KEPT else 1.0
+    return Way(found, (*way.edges, end)), min(factor, 1.0) if sweeps > MANY else factor
+
+
+def ensemble_of(
+    way: Way, problems: list[Problem], plan: Plan, health: int, failure: BaseException | None
+) -> Ensemble:
+    """The replicas as far as they are solved."""
+    if len(way.edges) < 2:
+        return Ensemble(np.zeros(1), [[] for _ in problems], plan, health, failure)
+    found = {}
+    for lane in way.lanes:
+        found |= dict(zip(lane.tasks, collected(lane), strict=True))
+    count, blocks = len(plan.seeds), len(way.edges) - 1
+    replicas = [[cut(found[p, r], blocks) for r in range(count)] for p in range(len(problems))]
+    return Ensemble(np.array(way.edges), replicas, plan, health, failure)
+
+
+def stages_of_steps(search: Search, way: Way) -> Iterator[Stage]:
     """A march of discrete training: many steps are a block where training is smooth and stable, else single.
 
     A block hides an instability, so that there is none where the largest curvature comes near one.
     """
+    clock, last = search.time.clock, len(search.time.clock) - 1
+    way, health = stepped(search, way, 0, 1)
+    now, wait, size = 1, SINGLE, max(1, int(np.searchsorted(clock, min(FIRST, search.limit))))
+    bend: float | None = None
+    yield way, health, clock[now]
+    while now < last and health == FINE:
+        left = last - now
+        size = min(size, left, longest_block(search, now))
+        size = left // 2 if size < left < 2 * size else size
+        if size >= LEAST and bend is None:
+            bend = largest_curvature(search, way, now)
+        if size >= LEAST and is_stable(search, bend, now, now + size):
+            further, factor = many_steps(search, way, now, now + size)
+            if factor is None:
+                yield way, CROWDED, clock[now]
+                return
+            ahead = largest_curvature(search, further, now + size) if factor >= KEPT else None
+            if factor >= KEPT and not is_stable(search, ahead, now, now + size):
+                factor = 0.5
+            if factor >= KEPT:
+                way, now, wait, bend = further, now + size, SINGLE, ahead
+                size = int(np.ceil(size * min(factor, LONGEST)))
+                yield way, FINE, clock[now]
+                continue
+            way, size = way._replace(refused=further.refused), int(size * max(factor, 0.2))
+            if size >= LEAST:
+                continue
+        until = min(now + wait, last)
+        way, health = stepped(search, way, now, until)
+        now, size, wait, bend = until, LEAST, min(2 * wait, MOST_SINGLE), None
+        yield way, health, clock[now]
 
-    def run(self, report: Callable[[float, int], None]) -> int:
-        """March up to the last time; return how the members are if that is not reached."""
-        clock, last = self.time.clock, len(self.time.clock) - 1
-        self.single = course_of(self.equations, self.plan, self.time.kind)
-        self.curved: dict[int, float] = {}
-        now, wait, health = 1, SINGLE, self.stepped(0, 1)
-        size = max(1, int(np.searchsorted(clock, min(FIRST, self.limit))))
-        while now < last and health == FINE:
-            left = last - now
-            size = min(size, left, self.longest(now))
-            size = left // 2 if size < left < 2 * size else size
-            factor: float | None = 0.0
-            if size >= LEAST and self.stable(now, now + size, now):
-                factor = self.block(now, now + size)
-                if factor is None:
-                    return CROWDED
-                if factor >= 0.8 and not self.stable(now, now + size, now + size):
-                    self.undo()
-                    factor = 0.5
-                if factor >= 0.8:
-                    now, wait = now + size, SINGLE
-                    size = int(np.ceil(size * min(factor, LONGEST)))
-                    report(clock[now], len(self.edges) - 1)
-                    continue
-                size = int(size * max(factor, 0.2))
-                if size >= LEAST:
-                    continue
-            until = min(now + wait, last)
-            health, now = self.stepped(now, until), until
-            size, wait = LEAST, min(2 * wait, MOST_SINGLE)
-            report(clock[now], len(self.edges) - 1)
-        return health
 
-    def longest(self, now: int) -> int:
-        """Steps until a block would be longer than it may be."""
-        if not np.isfinite(self.limit):
-            return len(self.time.clock)
-        return int(np.searchsorted(self.time.clock, self.time.clock[now] + self.limit)) - now
+def longest_block(search: Search, now: int) -> int:
+    """Steps until a block would be longer than it may be."""
+    clock = search.time.clock
+    if not np.isfinite(search.limit):
+        return len(clock)
+    return int(np.searchsorted(clock, clock[now] + search.limit)) - now
 
-    def stable(self, first: int, last: int, now: int) -> bool:
-        """Whether no step of a block comes near an instability, with the curvature that there is `now`.
 
-        That of the first replica of all problems; a schedule may have its largest step anywhere.
-        """
-        if now not in self.curved:
-            t, lanes = float(self.time.clock[now]), self.lanes
-            lanes = [lane for lane in lanes if any(replica == 0 for _, replica in lane.tasks)]
-            self.curved = {now: max(self.curvature_of(lane, t) for lane in lanes)}
-        largest = float(np.max(self.time.sizes[first : last + 1]))
-        return largest * self.curved[now] < most_curvature(self.equations)
+def is_stable(search: Search, bend: float | None, first: int, last: int) -> bool:
+    """Whether no step of a block comes near an instability, with a curvature; a schedule may have its largest
+    step anywhere."""
+    largest = float(np.max(search.time.sizes[first : last + 1]))
+    return bend is not None and largest * bend < most_curvature(search.equations)
 
-    def curvature_of(self, lane: Lane, t: float) -> float:
-        """The largest curvature of the members of a lane."""
-        members, states = lane.ready.members, lane.going.states
-        if isinstance(lane.kind, Blocks):
-            members, states = in_steps(self.time.kind, members, states, t)
-        return curvature(members, states, t)
 
-    def block(self, start: int, end: int) -> float | None:
-        """Try one block of many steps, as `tried` does for a flow."""
-        clock = self.time.clock
-        if not isinstance(self.lanes[0].kind, Blocks):
-            steps = self.lanes
-            self.lanes = [entering(lane, self.blocks, PAGES, float(clock[start])) for lane in steps]
-            factor = self.tried(float(clock[start]), float(clock[end]))
-            if factor is not None and factor < 0.8:
-                self.lanes = steps
-            self.before = steps
-            return factor
-        return self.tried(float(clock[start]), float(clock[end]))
+def largest_curvature(search: Search, way: Way, now: int) -> float:
+    """That of the first replica of all problems."""
+    t = float(search.time.clock[now])
+    first = [lane for lane in way.lanes if any(replica == 0 for _, replica in lane.tasks)]
+    return max(curvature_of(search, lane, t) for lane in first)
 
-    def stepped(self, start: int, end: int) -> int:
-        """Single steps, and how the members are."""
-        clock = self.time.clock
-        while start < end:
-            to, t = min(end, start + SINGLE), float(clock[start])
-            self.lanes = [entering(lane, self.single, PAGES, t) for lane in self.lanes]
-            self.edges += [0.0] if start == 0 else []
-            stretch = Stretch(self.single.kind, start, to)
-            pages = self.time.pages(clock, stretch, PAGES)
-            self.lanes = all_moved(self.pool, self.single, self.lanes, pages, stretch.before + to - start)
-            done = least_done(self.lanes) - stretch.before
-            self.edges += clock[start + 1 : start + 1 + done].tolist()
-            if done < to - start:
-                return max(int(np.max(np.asarray(lane.going.health))) for lane in self.lanes)
-            start = to
-        return FINE
+
+def curvature_of(search: Search, lane: Lane, t: float) -> float:
+    """The largest curvature of the members of a lane."""
+    members, states = lane.ready.members, lane.going.states
+    if isinstance(lane.kind, Blocks):
+        members, states = in_steps(search.time.kind, members, states, t)
+    return curvature(members, states, t)
+
+
+def many_steps(search: Search, way: Way, start: int, end: int) -> tuple[Way, float | None]:
+    """Try one block of many steps, as `tried` does for a flow; refused, members stay as they were."""
+    clock, at = search.time.clock, way
+    if not isinstance(way.lanes[0].kind, Blocks):
+        t = float(clock[start])
+        at = way._replace(lanes=[entering(lane, search.blocks, PAGES, t) for lane in way.lanes])
+    further, factor = tried(search, at, float(clock[start]), float(clock[end]))
+    kept = factor is not None and factor >= KEPT
+    return further if kept else further._replace(lanes=way.lanes), factor
+
+
+def stepped(search: Search, way: Way, start: int, end: int) -> tuple[Way, int]:
+    """Single steps, and how the members are."""
+    clock, course = search.time.clock, search.single
+    lanes, edges = way.lanes, way.edges or (0.0,)
+    while start < end:
+        to, t = min(end, start + SINGLE), float(clock[start])
+        lanes = [entering(lane, course, PAGES, t) for lane in lanes]
+        stretch = Stretch(course.kind, start, to)
+        pages = search.time.pages(clock, stretch, PAGES)
+        lanes = all_moved(search.pool, course, lanes, pages, stretch.before + to - start)
+        done = least_done(lanes) - stretch.before
+        edges += tuple(clock[start + 1 : start + 1 + done].tolist())
+        if done < to - start:
+            return Way(lanes, edges), max(int(np.max(np.asarray(lane.going.health))) for lane in lanes)
+        start = to
+    return Way(lanes, edges), FINE
 
 
 def shortest_blocks(grids: list[np.ndarray]) -> np.ndarray:
