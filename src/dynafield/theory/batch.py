@@ -126,7 +126,7 @@ def refine(
 ) -> Any:
     """`solve(rule, rows)` with the first of `rules`; rows that are not `good` again with the next.
 
-    Where values are traced there is nothing to look at, and the second rule serves all.
+    Where values are traced there is nothing to look at: the second rule serves all, or the only one.
     """
     if is_traced(mapped):
         return solve(rules[min(1, len(rules) - 1)], mapped)
