@@ -143,7 +143,8 @@ def member_bytes(equations: Equations, model: Model, plan: Plan, blocks: int) ->
 
 
 class Tolerance(NamedTuple):
-    """Error allowed in E_train and E_test: absolute in units of E_test(0), and relative or None."""
+    """Error allowed in E_train and E_test: absolute, in units of E_test(0) or of what has grown beyond, and
+    relative or None."""
 
     absolute: float
     relative: float | None = None

@@ -105,9 +105,10 @@ def solve(
     t_max : float
         Training time > 0, in the units of gradient flow; with steps, the sum of their sizes.
     tol : float, default 1e-3
-        Error that both curves may have at every time, in units of \(E_{test}(0) = \rho^2 + \sigma^2\), from
-        1e-6 to 0.1. Of a flow: of losses, and of errors unless the flow has its own, in units of their values
-        at t = 0, or at later times if they grow [eq:dmft_general].
+        Error that both curves may have at every time, in units of \(E_{test}(0) = \rho^2 + \sigma^2\), or of
+        the curve's own value where it has grown beyond that, from 1e-6 to 0.1. Of a flow: of losses, and of
+        errors unless the flow has its own, in units of the first value of the test curve, or of the curve's
+        own where it has grown beyond [eq:dmft_general].
     rtol : float, optional
         Relative error that the curves may have besides, from 1e-4 to 1. None: no bound.
     trainer : GradientFlow, GradientDescent, Optax or an optax optimizer, default GradientFlow()

@@ -103,7 +103,6 @@ class Side:
         self.tangent = np.zeros((states, n, size))  # the state by shifts
         self.memory: Any = ()  # of the optimizer
         self.memory_tangent: Any = ()
-        self.force: Any = None
 
     def known(self, noise: np.ndarray, memory: np.ndarray) -> np.ndarray:
         """What is known of the drive of a block."""
@@ -119,6 +118,16 @@ class Side:
     def mean(self, derivatives: np.ndarray) -> np.ndarray:
         """The response that derivatives of outputs make."""
         return self.amplitude**2 * np.einsum("bns,n->bs", derivatives, self.weight)
+
+
+class Motion(NamedTuple):
+    """How coordinates move from a node: derivatives of their drive by shifts, rates, and derivatives of these
+    by the drive and by the state."""
+
+    shift: Float[np.ndarray, "c n s"]
+    rate: Float[np.ndarray, "k n"]
+    by_drive: Float[np.ndarray, "k c n"]
+    by_state: Float[np.ndarray, "k l n"]
 
 
 def kernels_for(page: Nodes, coordinates: bool) -> tuple[np.ndarray, ...]:
@@ -159,13 +168,13 @@ class Follower:
 
     def run(self) -> Jacobians:
         """Node after node, or block after block."""
-        self.explicit(self.replica.first, 0.0)
+        motion = self.explicit(self.replica.first, 0.0)
         (pages,) = self.replica.later
         for k in range(len(self.edges) - 1):
             page = jax.tree.map(lambda x, k=k: x[k], pages)
             if isinstance(self.equations.time, StepTime):
-                self.step(float(self.edges[k + 1] - self.edges[k]))
-                self.explicit(page, float(self.edges[k + 1]))
+                self.step(motion, float(self.edges[k + 1] - self.edges[k]))
+                motion = self.explicit(page, float(self.edges[k + 1]))
             else:
                 self.block(page, float(self.edges[k]), float(self.edges[k + 1]))
         scale = self.coordinates.amplitude**2
@@ -190,7 +199,6 @@ class Follower:
         states, outputs, at = followed(side.is_data, *arguments)
         flat = np.asarray(outputs).reshape(size, -1)
         side.grow(flat, own[-size:], make)
-        side.force = np.asarray(known).reshape(size, -1) + inner @ flat
         if not side.is_data:
             side.state = np.asarray(states)[-1]
         return linear_block(at, integral, inner)
@@ -261,8 +269,8 @@ class Follower:
             self.data.past[here] = by_drive(theirs, driven(self.data, self.R_w[here][:, :k]))
         self.place += size
 
-    def explicit(self, page: Nodes, t: float) -> None:
-        """A node whose state is known before its drive."""
+    def explicit(self, page: Nodes, t: float) -> Motion:
+        """A node whose state is known before its drive, and how it will move."""
         side, c, k = self.coordinates, self.c, self.place
         here, times = slice(k, k + c), np.array([t])
         noise, memory, inner, own, make = kernels_for(page, True)
@@ -276,17 +284,16 @@ class Follower:
             self.R_ell[here, here] += np.eye(c)
         else:
             self.data_node(page, times, here)
-        side.force = side.known(noise, memory) + inner @ output
+        force = side.known(noise, memory) + inner @ output
         drive = np.einsum("bp,pns->bns", self.R_ell[here][:, : k + c], side.past[: k + c], optimize=True)
         drive[:, :, here] += np.eye(c)[:, None]
-        self.shift = drive
-        at = rates_at(side.row, side.side, side.force, side.state, t)
-        self.rates = [np.asarray(x) for x in at]
-        kappa = -np.einsum("ckn,kcn->n", slope, self.rates[1])
+        motion = Motion(drive, *(np.asarray(x) for x in rates_at(side.row, side.side, force, side.state, t)))
+        kappa = -np.einsum("ckn,kcn->n", slope, motion.by_drive)
         self.moments.append(np.array([[kappa @ side.weight, kappa**2 @ side.weight]]))
         if not isinstance(self.equations.time, StepTime):
             side.tangent = np.zeros_like(side.tangent)
         self.place += c
+        return motion
 
     def data_node(self, page: Nodes, times: np.ndarray, here: slice) -> None:
         """The part of the data at a node whose state is known before its drive."""
@@ -303,16 +310,15 @@ class Follower:
         data.past[here] = np.einsum("ckn,kns->cns", slope, moved, optimize=True)
         self.R_ell[here] = data.mean(data.past[here])
 
-    def step(self, size: float) -> None:
+    def step(self, motion: Motion, size: float) -> None:
         """A step of discrete training, and its derivative."""
         side, rule, inertia = self.coordinates, self.equations.time.first_kind, self.equations.inertia
         assert isinstance(rule, Stepping)
-        rate, by_drive, by_state = self.rates
-        moved = np.einsum("kcn,cns->kns", by_drive, self.shift, optimize=True)
-        moved += np.einsum("kln,lns->kns", by_state, side.tangent, optimize=True)
+        moved = np.einsum("kcn,cns->kns", motion.by_drive, motion.shift, optimize=True)
+        moved += np.einsum("kln,lns->kns", motion.by_state, side.tangent, optimize=True)
         moving, staying = (side.tangent, side.memory_tangent), (side.state, side.memory)
         side.tangent, side.memory_tangent = rule.after(*moving, moved, size, inertia)
-        side.state, side.memory = rule.after(*staying, rate, size, inertia)
+        side.state, side.memory = rule.after(*staying, motion.rate, size, inertia)
 
 
 @jax.jit
