@@ -376,3 +376,9 @@ def test_bias_and_coverage_over_two_hundred_data_sets(law, depth):
     error = np.std(ratios, axis=0) / np.sqrt(200)
     assert np.all(np.abs(np.mean(ratios, axis=0)) < 0.02 + 3 * error)
     assert np.min(np.mean(inside, axis=0)) >= 0.9
+
+
+@pytest.mark.parametrize("t", [None, -1.0, 0.0, np.nan, "abc", [2.0, 1.0]])
+def test_times_of_training_are_refused_by_their_name(data, t):
+    with pytest.raises(ValueError, match="^t must be"):
+        df.train(*data, df.DiagonalNetwork(0.5), t)

@@ -209,7 +209,12 @@ def train(
     """
     several = np.ndim(t) > 0
     kept = times_after_start("t", t) if several else None
-    end = t if kept is None else float(kept[-1])
+    if kept is None:
+        end = one_real(
+            "t", t, lambda x: (x > 0) & np.isfinite(x), "one finite number > 0, or increasing times"
+        )
+    else:
+        end = float(kept[-1])
     plan, theta = checked(X, y, net, end, trainer, 0, seed, False, fit_intercept, coordinates, tol)
     schedule = times_of(plan, end, theta)
     if kept is not None:
