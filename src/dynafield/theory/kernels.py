@@ -1,5 +1,6 @@
 """Compiled kernels: one problem of one case each. New values never recompile, arrays neither."""
 
+import inspect
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -92,7 +93,7 @@ class Kernel:
     """
 
     def __init__(self, function: Callable[..., Any]):
-        static = tuple(range(2, function.__code__.co_argcount))
+        static = tuple(range(2, len(inspect.signature(function).parameters)))
         self.alone = lightly_compiled(function, static)
         self.batch = lightly_compiled(jax.vmap(function, (0, None, *(None for _ in static))), static)
 
