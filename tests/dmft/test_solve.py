@@ -301,7 +301,7 @@ def test_memory_bounds_what_is_solved_at_once_and_changes_nothing():
     assert not np.array_equal(whole.test_error, other.test_error)
 
 
-def test_ctrl_c_while_a_block_is_tried_is_an_interruption(sparse, monkeypatch):
+def test_ctrl_c_while_a_block_is_tried_is_an_interruption(sparse, monkeypatch, request):
     """The signal comes while members march in other threads; what they have begun is finished first."""
     march, tried = ensemble.moved, []
 
@@ -311,6 +311,8 @@ def test_ctrl_c_while_a_block_is_tried_is_an_interruption(sparse, monkeypatch):
             os.kill(os.getpid(), signal.SIGINT)
         return march(*arguments)
 
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a run in the background ignores it
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     monkeypatch.setattr(ensemble, "moved", interrupted)
     partial = df.solve(sparse, df.DiagonalNetwork(0.5), 100.0, tol=0.05, throw=False)
     assert partial.status == "interrupted"
