@@ -1,15 +1,19 @@
 """The pictures of the pages that take minutes: `python docs/pictures.py`, all, or the files named.
 
-Each carries a fingerprint of the function that drew it, which the tests compare with the code: a picture that
-is older than its code does not pass.
+Each carries the numbers that it shows, and a fingerprint of the function that drew it, without its comments.
+The tests compare the fingerprints with the code, and draw pictures again to compare the numbers: one that is
+older than its code, or whose numbers the library does not compute any more, does not pass.
 """
 
+import ast
 import contextlib
 import hashlib
 import inspect
+import json
 import re
 import sys
 import tempfile
+import textwrap
 from functools import partial
 from pathlib import Path
 
@@ -454,15 +458,63 @@ PICTURES = {
 
 
 def fingerprint(name):
-    """Of the function that draws a picture."""
+    """Of the function that draws a picture, whatever its comments and its layout."""
     drawer = PAPER[name].function if name in PAPER else PICTURES[name]
-    return hashlib.sha256(inspect.getsource(drawer).encode()).hexdigest()
+    tree = ast.parse(textwrap.dedent(inspect.getsource(drawer)))
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+
+
+SHOWN = 12
+"""Points of a line that a picture carries."""
+
+
+def shown_lines(figure):
+    """Of every line from left to right: the number of its axes, and its points in data coordinates."""
+    for number, ax in enumerate(figure.axes):
+        for line in ax.lines:
+            x, y = (np.asarray(part, float) for part in line.get_data())
+            good = np.isfinite(x) & np.isfinite(y)
+            if np.sum(good) > 2 and np.all(np.diff(x[good]) >= 0):
+                yield number, np.stack([x[good], y[good]], axis=1)
+
+
+def numbers(figure):
+    """Some points of every line that is shown."""
+    found = []
+    for number, points in shown_lines(figure):
+        some = np.unique(np.linspace(0, len(points) - 1, SHOWN).astype(int))
+        found.append([number, [[float(f"{value:.7g}") for value in point] for point in points[some]]])
+    return found
+
+
+def farthest(figure, known):
+    """How far the lines of a figure are from points that are known, in heights of their axes."""
+    figure.draw_without_rendering()
+    drawn, found = list(shown_lines(figure)), [0.0]
+    if len(drawn) != len(known):
+        return np.inf
+    for (number, points), (same, some) in zip(drawn, known, strict=True):
+        if number != same:
+            return np.inf
+        to_axes = figure.axes[number].transData + figure.axes[number].transAxes.inverted()
+        with np.errstate(all="ignore"):
+            line, marks = to_axes.transform(points), to_axes.transform(np.array(some))
+        seen = np.all(np.isfinite(marks), axis=1) & (marks[:, 0] >= line[0, 0]) & (marks[:, 0] <= line[-1, 0])
+        marks = marks[seen & (marks[:, 1] > 0) & (marks[:, 1] < 1)]
+        good = np.all(np.isfinite(line), axis=1)
+        found += list(np.abs(np.interp(marks[:, 0], *line[good].T) - marks[:, 1]))
+    return max(found)
+
+
+def save(name):
+    """Draw a picture and write it, with what is known of it."""
+    figure = PICTURES[name]()
+    metadata = {"Source": fingerprint(name), "Numbers": json.dumps(numbers(figure))}
+    figure.savefig(HERE / name, dpi=200 if name in PAPER else 115, metadata=metadata)
+    plt.close("all")
 
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or PICTURES:
-        PICTURES[name]().savefig(
-            HERE / name, dpi=200 if name in PAPER else 115, metadata={"Source": fingerprint(name)}
-        )
-        plt.close("all")
+        save(name)
         print(name, flush=True)

@@ -1,18 +1,13 @@
-"""What all tests share: compiled code, rare checks of shapes and types, and a table of where time goes."""
+"""What all tests share: compiled code, rare checks of shapes and types, and a table of where time goes.
+
+Compiled code is kept in the user's cache, as always: the processes of a run share it, and so do later runs.
+"""
 
 import os
 import subprocess
 import sys
-from pathlib import Path
 
-from dynafield.compiled import make_room, processor
-
-# the processes of a run compile the same functions: let them share, in a folder per kind of processor;
-# said before anything imports JAX, which looks only then
-KEPT = Path(__file__).parent.parent / ".pytest_cache" / "compiled" / processor()
-os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(KEPT))
-os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+from dynafield.compiled import make_room
 
 # most programs of the tests run for a moment: the compiler need not try hard, if it knows these words
 QUICKLY = "--xla_cpu_use_fusion_emitters=false --xla_backend_optimization_level=0"
@@ -33,6 +28,7 @@ if os.environ.get("DYNAFIELD_CHECK_TYPES") == "1":
 
 import jax.monitoring  # noqa: E402
 import matplotlib as mpl  # noqa: E402
+import matplotlib.pyplot as plt  # noqa: E402
 import pytest  # noqa: E402
 
 mpl.use("Agg")
@@ -85,6 +81,13 @@ def pytest_terminal_summary(terminalreporter):
     terminalreporter.write_line(f"{'':32} tests  seconds  compiling")
     for name, (count, seconds, compiling) in sorted(spent.items(), key=lambda pair: -pair[1][1]):
         terminalreporter.write_line(f"{name:32} {count:5.0f} {seconds:8.0f} {compiling:10.0f}")
+
+
+@pytest.fixture(autouse=True)
+def figures_are_closed():
+    """Or Matplotlib complains of many figures in a test that has drawn only one."""
+    yield
+    plt.close("all")
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -1,14 +1,42 @@
 """Pictures that take minutes are committed; each must have been drawn by the code that is there now."""
 
+import json
 import re
 from pathlib import Path
 from runpy import run_path
 
+import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 from PIL import Image
 
 DOCS = Path(__file__).parent.parent / "docs"
 PICTURES = run_path(str(DOCS / "pictures.py"), run_name="pictures")
+QUICK = ("picture.png", "tutorial_curve.png")
+"""Pictures of a limit and of a curve, that take seconds."""
+DRAWN = [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow)
+         for name in PICTURES["PICTURES"] if name not in PICTURES["PAPER"]]  # fmt: skip
+"""Data of the paper's figures are checked by `reproduce`."""
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_a_picture_shows_what_the_library_computes(name):
+    """Within one part in a hundred of the height of its axes, a line's width or two."""
+    with Image.open(DOCS / name) as picture:
+        known = json.loads(picture.text["Numbers"])
+    assert len(known) > 0
+    assert PICTURES["farthest"](PICTURES["PICTURES"][name](), known) < 0.01, f"python docs/pictures.py {name}"
+
+
+def test_a_picture_of_other_numbers_is_noticed():
+    figure, ax = plt.subplots()
+    ax.loglog([1.0, 10.0, 100.0], [1.0, 0.1, 0.01])
+    known = PICTURES["numbers"](figure)
+    assert PICTURES["farthest"](figure, known) < 1e-6
+    ax.lines[0].set_ydata([1.0, 0.11, 0.01])
+    assert PICTURES["farthest"](figure, known) > 0.015
+    ax.plot([1.0, 2.0, 3.0], [0.5, 0.5, 0.5])
+    assert PICTURES["farthest"](figure, known) == np.inf
 
 
 @pytest.mark.parametrize("name", PICTURES["PICTURES"])

@@ -88,6 +88,29 @@ def test_less_is_dropped_where_it_matters():
     )
 
 
+@pytest.mark.parametrize(
+    "net", [df.DiagonalNetwork(0.5, 0.05), df.models.logistic_flow(0.1)], ids=["closed", "data"]
+)
+def test_rows_are_repeated_so_that_code_is_shared_and_nothing_else_changes(net):
+    """A pilot runs the program of the first round; kernels differ by rounding alone."""
+    end, options = 3.0, (5e-2, None, df.GradientFlow(), None, np.array([0.0, 0.5, 1.5, 3.0]), 0, 4.0, False)
+    order = checked(TASK, net, end, *options)
+    plan = refine.with_replicas(refine.first_plan(order), 1)
+    assert plan.like == 2 * plan.points
+    alike = ensemble.march_along(order.equations, order.problems, plan, order.edges, silent, 1)
+    alone = ensemble.march_along(
+        order.equations, order.problems, plan._replace(like=0), order.edges, silent, 1
+    )
+    one, other = (found.replicas[0][0] for found in (alike, alone))
+    for name in ("curves", "moments", "F_w", "S_w", "T_w", "F_ell", "T_ell"):
+        kernels = (getattr(found.later[0], name) for found in (one, other))
+        np.testing.assert_allclose(*kernels, rtol=1e-9, atol=1e-11, err_msg=name)
+    assert len(one.weight) == 2 * len(other.weight)
+    assert np.sum(one.weight * one.target) == pytest.approx(np.sum(other.weight * other.target), rel=1e-14)
+    if one.datum is not None:
+        assert np.mean(one.datum.xi) == pytest.approx(np.mean(other.datum.xi), abs=1e-14)
+
+
 def estimated(value):
     """One test error with a scatter of 1e-3 and no other error."""
     scatter = np.array([1e-3])

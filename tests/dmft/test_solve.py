@@ -217,8 +217,8 @@ def compiled(caplog):
 
 
 def test_a_shape_is_compiled_once_and_new_values_never(compiled):
-    """The pilot, the rounds and all replicas of one size are one program (weak types made it two); and grids
-    of any length."""
+    """The pilot, the first round and all their replicas are one program (weak types made it two), with points
+    that are given or chosen; and grids of any length."""
     options = dict(tol=1e-2, points=136, grid=[0.0, 0.5, 1.5, 4.0])
     df.solve(sparse_task(), df.DiagonalNetwork(0.5, 0.1), 4.0, **options)
     assert compiled() == 1
@@ -227,6 +227,8 @@ def test_a_shape_is_compiled_once_and_new_values_never(compiled):
     longer = options | dict(grid=np.linspace(0.0, 4.0, 2 * PAGES))
     df.solve(sparse_task(), df.DiagonalNetwork(0.5, 0.1), 4.0, **longer)
     assert compiled() == 1
+    df.solve(sparse_task(), df.DiagonalNetwork(1.0, depth=5), 1.0, tol=2e-2)  # pilot and round
+    assert compiled() == 2
 
 
 def test_sweeps_that_are_foreseen_end_where_the_others_do(monkeypatch):

@@ -16,6 +16,7 @@ from tornado.web import Application
 from dynafield.explorer import files
 from dynafield.explorer.job_queue import ENDED, JobQueue, Request
 from dynafield.explorer.tab import Queues
+from dynafield.explorer.tab import Tab as Browsing
 
 WAIT = 30
 """Seconds after which a test gives up; nothing here takes more than one or two."""
@@ -223,3 +224,38 @@ def test_an_older_answer_never_follows_a_newer_one():
         assert tab.said.empty()
     finally:
         queue.close()
+
+
+def test_what_was_told_before_a_stop_is_not_shown_after_it():
+    """Progress that waited for the document came after Stop, and the page said for ever that it trains."""
+
+    class Quiet:
+        asked = None
+
+        def ask(self, request):
+            self.asked = request
+
+        def forget(self, tab, kind):
+            pass
+
+    class Document(list):
+        add_next_tick_callback = list.append
+
+    quiet, document, shown = Quiet(), Document(), []
+    tab = Browsing(Queues(quiet, quiet, quiet), document, lambda: True)
+
+    def ask():
+        tab.ask(
+            quiet, "networks", "networks", (), shown.append, shown.append, progress=lambda *x: shown.append(x)
+        )
+        return quiet.asked
+
+    first = ask()
+    first.progress(0.5, "half")
+    first.done("all")
+    tab.forget("networks")
+    second = ask()
+    second.progress(0.2, "again")
+    for callback in document:
+        callback()
+    assert shown == [(0.2, "again")]

@@ -27,6 +27,7 @@ from dynafield.dmft.rows import (
     tiled,
 )
 from dynafield.dmft.rules import Cut
+from dynafield.numerics.loops import repeated
 
 __all__ = ["solved_block"]
 
@@ -111,6 +112,7 @@ def swept(
     sizes = jnp.where(state.sizes > 0, state.sizes, 1.0)
     moved = jnp.sqrt(jnp.max((solved.outputs - past.outputs) ** 2 @ side.weight)) / sizes[0]
     change = jnp.maximum(rms(new.F - past.answer.F) / (fine * sizes[1]), moved)
+    change, step = jax.lax.stop_gradient((change, step))
     left = change * remaining(change / past.change)
     return Sweep(new, own, solved.states, f, solved.outputs, ell, change, left, step, past.count + 1)
 
@@ -160,7 +162,7 @@ def solved_block(member: Member, state: State, block: Cut, keep: int) -> tuple[S
         overlap: Any = jnp.where(known, along, 0.0)
         overlaps = powers_of(overlap)
     sweep = partial(swept, member, state, block, least, fine, overlaps)
-    last = jax.lax.while_loop(unsettled, sweep, first)
+    last = repeated(unsettled, sweep, first, member.numbers.delta)
     return kept_block(member, state, last, times, least, fine, keep)
 
 

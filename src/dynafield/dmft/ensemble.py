@@ -26,9 +26,16 @@ from dynafield.dmft.march import (
     whole_parts,
 )
 from dynafield.dmft.member import Nodes
-from dynafield.dmft.preparation import Equations, Plan, Prepared, Problem, kept_rows, prepared
+from dynafield.dmft.preparation import (
+    Equations,
+    Plan,
+    Prepared,
+    Problem,
+    coordinate_rows,
+    kept_rows,
+    prepared,
+)
 from dynafield.dmft.rules import Blocks, Cut, Stepping, StepTime
-from dynafield.dmft.sampling import strata
 from dynafield.numerics.threads import cores
 from dynafield.problem.model import Datum
 
@@ -196,9 +203,8 @@ class StoppedError(Exception):
 
 def course_of(equations: Equations, plan: Plan, kind: Blocks | Stepping, blocks: int = 0) -> Course:
     """How members of a plan march through blocks of a kind, where there are so many in all."""
-    paths = sum(part.points for part in strata(equations.law, plan.points))
     single = isinstance(equations.time, StepTime) and not equations.time.in_blocks
-    return Course(kind, kept_rows(paths, blocks if single else MANY_NODES))
+    return Course(kind, kept_rows(coordinate_rows(equations.law, plan), blocks if single else MANY_NODES))
 
 
 def march_along(

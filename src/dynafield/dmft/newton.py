@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from dynafield.dmft.equations import Row
+from dynafield.numerics.loops import repeated
 from dynafield.numerics.small import solve_small
 
 __all__ = ["local", "outputs_and_slopes", "outputs_of", "over_rows", "rates_and_slopes", "solve_rows"]
@@ -143,7 +144,7 @@ def solve_rows(
         step = jax.vmap(over_rows(row.admissible))(solved[:, 0].reshape(s, k, n), states)
         turned = solved[:, 1:].reshape(s, k, s * c, n)
         response: Any = sum(at.output_slope[:, :, a, None] * turned[:, None, a] for a in range(k))
-        size = jnp.max(jnp.abs(step) / (1.0 + jnp.abs(states)))
+        size = jax.lax.stop_gradient(jnp.max(jnp.abs(step) / (1.0 + jnp.abs(states))))
         return states + step, response.reshape(s * c, s * c, n) @ weight, size, count + 1
 
     def unsettled(carry):
@@ -151,7 +152,7 @@ def solve_rows(
         return (size > near) & (count < MOST)
 
     first = (guess, jnp.zeros((s * c, s * c)), jnp.asarray(jnp.inf), 0)
-    states, response, size, _ = jax.lax.while_loop(unsettled, improve, first)
+    states, response, size, _ = repeated(unsettled, improve, first, weight[0])
     return BlockSolution(states, outputs_of(row, states, facts, times), response, size)
 
 

@@ -28,6 +28,7 @@ __all__ = [
     "Tolerance",
     "Turns",
     "affine_of",
+    "coordinate_rows",
     "kept_rows",
     "member_bytes",
     "prepared",
@@ -107,7 +108,8 @@ class Plan(NamedTuple):
     """How problems are sampled: points and replicas, room for directions, and accuracy of a march.
 
     `epsilons` has the sizes of dropped directions for every replica; `seeds` their seeds. `turns` are for
-    every problem, once they are known.
+    every problem, once they are known. Rows are repeated so that there are as many as for `like` points, if
+    these are more: then both run the same compiled code.
     """
 
     points: int
@@ -119,6 +121,17 @@ class Plan(NamedTuple):
     floor: float
     seed: int
     turns: tuple[Turns, ...] = ()
+    like: int = 0
+
+    @property
+    def data_rows(self) -> int:
+        """Rows of sampled data."""
+        return max(self.points, self.like)
+
+
+def coordinate_rows(law: JointLaw, plan: Plan) -> int:
+    """Rows of coordinates."""
+    return sum(part.points for part in strata(law, plan.data_rows))
 
 
 def kept_rows(paths: int, nodes: int) -> int:
@@ -129,7 +142,7 @@ def kept_rows(paths: int, nodes: int) -> int:
 
 def member_bytes(equations: Equations, model: Model, plan: Plan, blocks: int) -> float:
     """Memory of one member: normals, basis, and room for a sweep, of both sides; and what is written down."""
-    paths = sum(part.points for part in strata(equations.law, plan.points))
+    paths = coordinate_rows(equations.law, plan)
     single = isinstance(equations.time, StepTime) and not equations.time.in_blocks
     stages = 1 if single else STAGES
     nodes = blocks * stages + 1
@@ -137,7 +150,7 @@ def member_bytes(equations: Equations, model: Model, plan: Plan, blocks: int) ->
     wide = 3 * plan.room + 40 * stages * (states + model.outputs)
     if (equations.fraction < 1 or equations.label_noise > 0) and equations.closed:
         wide += 3 * remembered(nodes)
-    rows = paths if equations.closed else paths + plan.points
+    rows = paths if equations.closed else paths + plan.data_rows
     pages = nodes * (4 * model.outputs * plan.room + (model.states + 1) * kept_rows(paths, nodes))
     return 8.0 * (rows * wide + 2 * pages)
 
@@ -228,6 +241,7 @@ def one_member(
     batches = equations.fraction < 1 or equations.label_noise > 0
     fold = model.odd and equations.closed and own == 0 and equations.symmetric
     sample = draw(strata(equations.law, plan.points), own + size, (*seed, 0), fold)
+    sample = repeated_rows(sample, coordinate_rows(equations.law, plan))
     weight, target = sample.weight, sample.target
     theta = np.asarray(model.start.rows(sample.normals[:own].T, target), float).reshape(len(target), -1).T
     amplitude = problem.delta**-0.5
@@ -247,8 +261,10 @@ def one_member(
         rows.basis[0], count = (feature.teacher / rho if rho > 0 else 0.0), np.ones((), int)
         rows = rows._replace(count=count)
         facts, normals = draw_data(model, rho, problem.sigma, plan.points, size, (*seed, 1), turns.data)
-        datum, n = facts, len(np.asarray(facts.f_star))
-        by_rows = Datum(facts.f_star, facts.xi, np.moveaxis(np.asarray(facts.z), 0, -1))
+        n = plan.data_rows
+        place = np.arange(n) % plan.points
+        datum, normals = Datum(*(np.asarray(x)[place] for x in facts)), normals[:, place]
+        by_rows = Datum(datum.f_star, datum.xi, np.moveaxis(datum.z, 0, -1))
         other = Sampled(np.full(n, 1.0 / n), tuple(by_rows), np.ones(()), np.zeros((c, 0)))
         data = other, at_rest(np.zeros((c, n)), normals, c, size, size, np.zeros((c, 0)))
     heard = None if data is None else DataRow(bare(model))
@@ -260,6 +276,15 @@ def one_member(
     drive = np.zeros((c, len(target))) if isinstance(kind, Stepping) else None
     state = State(rows, data and data[1], zeros, zeros, inner, first, drive, remembered, batch)
     return member, state, sample._replace(normals=normals[:0]), datum
+
+
+def repeated_rows(sample: Sample, count: int) -> Sample:
+    """So many rows, the weight of each shared between its copies."""
+    if count == len(sample.weight):
+        return sample
+    place = np.arange(count) % len(sample.weight)
+    found = Sample(*(part[..., place] for part in sample))
+    return found._replace(weight=found.weight / np.bincount(place)[place])
 
 
 def chance_of(trainer: Steps | None, sampled: bool, seed: tuple[int, int]) -> Chance | None:

@@ -39,12 +39,14 @@ from dynafield.dmft.rules import STAGES, StepTime
 from dynafield.dmft.sampling import leading_first, points_for
 from dynafield.errors import InputError, SolveError
 
-__all__ = ["Report", "Solution", "refine", "with_replicas"]
+__all__ = ["SMALL", "Report", "Solution", "refine", "with_replicas"]
 
 PILOT = 256
 """Points of the pilot at least, and of a preview, which is a pilot and no more."""
 REPLICAS = 6
 """Independent samples, whose scatter is the error bar."""
+SMALL = 512
+"""Points up to which a sample takes the program of a larger one: compiling its own would take longer."""
 USUAL = 32
 """Blocks that a pilot is expected to have."""
 PLENTY = 8192
@@ -181,7 +183,9 @@ def first_plan(order: Order) -> Plan:
         steps = f"{len(order.edges) - 1} steps" if order.edges is not None else "such steps"
         raise InputError(f"points must be at least {least} for {steps} with noise of their own, got {points}")
     epsilons = (epsilon, epsilon, COARSER * epsilon)
-    return Plan(points, (0, 1, 0), epsilons, first_room(order), faint, settled, floor, order.seed)
+    small = points <= SMALL and order.points is None and not (order.preview or order.equations.random)
+    like = 2 * points if small else 0
+    return Plan(points, (0, 1, 0), epsilons, first_room(order), faint, settled, floor, order.seed, like=like)
 
 
 def first_points(order: Order) -> int:
@@ -246,9 +250,10 @@ def check_memory(order: Order, pilot: Plan) -> None:
 
     if fits(steps):
         return
-    possible = steps
-    while possible > 1 and not fits(possible):
-        possible = int(0.95 * possible)
+    possible, too_many = 1, steps
+    while too_many > 1.05 * possible + 1:  # the memory of few steps is found sooner: from below
+        middle = min(4 * possible, int((possible * too_many) ** 0.5) + 1)
+        possible, too_many = (middle, too_many) if fits(middle) else (possible, middle)
     raise InputError(
         f"t_max must be at most {order.edges[possible]:g} with memory_gb={order.memory / 1e9:g}, "
         f"which is enough for {possible} steps, got {order.t_max:g} ({steps} steps)"
@@ -366,7 +371,7 @@ def first_round(order: Order, known: Ensemble, epsilon: float, turns: tuple[Turn
     wide = max(known.plan.room, room(int(rank * (1.05 + 0.15 * finer)) + STAGES * c))
     points = order.points or 2 * known.plan.points
     return with_replicas(
-        known.plan._replace(points=points, epsilons=(epsilon,), room=wide, turns=turns), REPLICAS
+        known.plan._replace(points=points, epsilons=(epsilon,), room=wide, turns=turns, like=0), REPLICAS
     )
 
 

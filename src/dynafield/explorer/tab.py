@@ -2,6 +2,7 @@
 
 import time
 import uuid
+from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -34,6 +35,7 @@ class Tab:
     def __init__(self, queues: Queues, document: Any, connected: Callable[[], bool]):
         self.queues, self.document, self.connected = queues, document, connected
         self.name = uuid.uuid4().hex
+        self.dropped: dict[str, int] = defaultdict(int)
 
     def later(self, function: Callable) -> Callable:
         """The function, made to run when the document is free."""
@@ -44,9 +46,19 @@ class Tab:
 
         return call
 
-    def seldom(self, function: Callable) -> Callable:
+    def answering(self, function: Callable, kind: str) -> Callable:
+        """The same for answers to requests of a kind, unless these are dropped before it runs."""
+        dropped = self.dropped[kind]
+
+        def run(*arguments: Any) -> None:
+            if self.dropped[kind] == dropped:
+                function(*arguments)
+
+        return self.later(run)
+
+    def seldom(self, function: Callable, kind: str) -> Callable:
         """The same for reports of progress, at most a few times a second."""
-        told, tell = 0.0, self.later(function)
+        told, tell = 0.0, self.answering(function, kind)
 
         def call(part: float, words: str) -> None:
             nonlocal told
@@ -74,14 +86,14 @@ class Tab:
         grace: float = GRACE,
     ) -> Request:
         """Make a request to a queue; `done` or `failed` is called with its answer."""
-        progressed = self.seldom(progress) if progress is not None else lambda part, words: None
+        progressed = self.seldom(progress, kind) if progress is not None else lambda part, words: None
         request = Request(
             self.name,
             kind,
             name,
             arguments,
-            self.later(done),
-            self.later(failed),
+            self.answering(done, kind),
+            self.answering(failed, kind),
             progressed,
             rank,
             code,
@@ -92,6 +104,8 @@ class Tab:
         return request
 
     def forget(self, kind: str | None = None) -> None:
-        """Drop all requests of this tab, or those of one kind."""
+        """Drop all requests of this tab, or those of one kind; their answers on the way are not told."""
+        for one in list(self.dropped) if kind is None else [kind]:
+            self.dropped[one] += 1
         for queue in self.queues:
             queue.forget(self.name, kind)

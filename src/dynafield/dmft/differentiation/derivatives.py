@@ -1,7 +1,8 @@
 r"""Derivatives of learning curves in the numbers of a problem, with error bars [eq:tangents]."""
 
 import dataclasses
-from concurrent.futures import ThreadPoolExecutor
+import itertools
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -12,7 +13,7 @@ from dynafield.dmft.differentiation.tangents import MOST_AT_ONCE, Direction, cur
 from dynafield.dmft.ensemble import threads
 from dynafield.dmft.estimates import named_curves
 from dynafield.dmft.preparation import FEWEST, Order, Plan, Problem, member_bytes
-from dynafield.dmft.refine import Solution, with_replicas
+from dynafield.dmft.refine import SMALL, Solution, with_replicas
 from dynafield.dmft.rules import StepTime
 from dynafield.errors import InputError
 from dynafield.numerics.dense import Dense
@@ -157,7 +158,11 @@ class Deriving:
             Progress("differentiating", float(whole), progress) as bar,
             ThreadPoolExecutor(threads(len(parts))) as pool,
         ):
-            work = [(part, pool.submit(self.one, *part, group)) for group in groups for part in parts]
+            work = []
+            for group, part in itertools.product(groups, parts):
+                work.append((part, pool.submit(self.one, *part, group)))
+                if self.one_program and len(work) == 1:  # goes alone, so that code is compiled only once
+                    wait([work[0][1]])
             try:
                 for number, (part, one) in enumerate(work):
                     slopes[part].append(one.result())
@@ -177,10 +182,17 @@ class Deriving:
             return (Sampling(plan, edges),)
         points = plan.points if order.points is not None else plan.points // 2
         halved = order.time.split(edges, np.full(len(edges) - 1, True))
+        many, few = max(points, FEWEST), max(points // 2, FEWEST)
+        like = many if few <= SMALL else 0
         return (
-            Sampling(with_replicas(plan, REPLICAS)._replace(points=max(points, FEWEST)), edges),
-            Sampling(with_replicas(plan, FEWER)._replace(points=max(points // 2, FEWEST)), halved),
+            Sampling(with_replicas(plan, REPLICAS)._replace(points=many, like=0), edges),
+            Sampling(with_replicas(plan, FEWER)._replace(points=few, like=like), halved),
         )
+
+    @property
+    def one_program(self) -> bool:
+        """Whether all samplings run the same compiled code."""
+        return len({one.plan.data_rows for one in self.samplings}) == 1
 
     @property
     def parts(self) -> list[tuple[int, int, int]]:

@@ -23,6 +23,7 @@ from dynafield.dmft.member import Member, State
 from dynafield.dmft.preparation import Equations, Plan, Problem, prepared
 from dynafield.dmft.rules import Blocks, Cut, Stepping, StepTime
 from dynafield.numerics.compiling import lightly_compiled
+from dynafield.numerics.loops import repeated
 from dynafield.problem.model import SquaredLoss, with_numbers
 
 __all__ = ["MOST_AT_ONCE", "Direction", "curve_tangents", "sampled_data"]
@@ -128,7 +129,7 @@ def advance_tangents(
             return k + 1, crowded | nodes.crowded, state, put(k, pages, nodes.curves)
 
         first = (jnp.zeros((), int), jnp.zeros((), bool), state, pages)
-        return jax.lax.while_loop(lambda carry: carry[0] < last, turn_page, first)[1:]
+        return repeated(lambda carry: carry[0] < last, turn_page, first, member.numbers.delta)[1:]
 
     return pushed(march, given, tangents)
 

@@ -7,6 +7,8 @@ to those that go with polynomials of the step number, and the others are forgott
 lengths grow with their age, and a hundred numbers for thousands of steps [eq:faded_noise].
 """
 
+from collections import deque
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -53,34 +55,43 @@ class Batch(NamedTuple):
     parts: Float[Any, "s n"]
 
 
-@lru_cache(maxsize=16)
-def forgetting(steps: int) -> Forgetting:
-    """When which numbers are joined, for so many steps: at most one pair of blocks in a step."""
-    slot, pair, turn = np.zeros(steps, int), np.zeros((steps, 2 * DEGREES), int), np.zeros(steps, int)
+def joins(steps: int) -> Iterator[tuple[int, list[int], int, int]]:
+    """Of every step: the slot of its number, the slots of two blocks that become one (or none), how often
+    these were joined before, and how many slots are in use."""
     free: list[int] = []
     used, fresh = 0, []
     levels: list[list[list[int]]] = [[]]
-    for k in range(steps):
+    for _ in range(steps):
         if not free:
             free, used = [used], used + 1
-        slot[k] = free.pop()
-        fresh.append(int(slot[k]))
+        slot = free.pop()
+        fresh.append(slot)
         if len(fresh) == DEGREES:
             levels[0].append(fresh)
             fresh = []
-        pair[k] = -1
+        pair, turn = [], 0
         for level, blocks in enumerate(levels):
             if len(blocks) > YOUNG + 1:
                 one, two = blocks.pop(0), blocks.pop(0)
-                pair[k], turn[k] = one + two, level
+                pair, turn = one + two, level
                 if level + 1 == len(levels):
                     levels.append([])
                 levels[level + 1].append(one)
                 free.extend(two)
                 break
-    nothing = used + np.arange(2 * DEGREES)
-    pair[pair[:, 0] < 0] = nothing
-    return Forgetting(slot, pair, turn, joining(len(levels)))
+        yield slot, pair, turn, used
+
+
+@lru_cache(maxsize=16)
+def forgetting(steps: int) -> Forgetting:
+    """When which numbers are joined, for so many steps: at most one pair of blocks in a step."""
+    slot, pair, turn = np.zeros(steps, int), np.zeros((steps, 2 * DEGREES), int), np.zeros(steps, int)
+    nothing = remembered(steps) - 2 * DEGREES + np.arange(2 * DEGREES)
+    for k, (own, joined, level, _) in enumerate(joins(steps)):
+        slot[k], pair[k], turn[k] = own, joined or nothing, level
+    return Forgetting(
+        slot, pair, turn, joining(int(np.max(turn + 1, where=pair[:, 0] != nothing[0], initial=0)) + 1)
+    )
 
 
 def joining(count: int) -> Float[np.ndarray, "l p q"]:
@@ -98,9 +109,11 @@ def joining(count: int) -> Float[np.ndarray, "l p q"]:
     return np.stack(found)
 
 
+@lru_cache(maxsize=256)
 def remembered(steps: int) -> int:
-    """Slots for the numbers of so many steps."""
-    return int(np.max(forgetting(steps).pair)) + 1
+    """Slots for the numbers of so many steps, and for a step that joins nothing."""
+    *_, (_, _, _, used) = deque(joins(steps), maxlen=1)
+    return used + 2 * DEGREES
 
 
 def batch_at_rest(steps: int, part: Int[np.ndarray, " n"]) -> Batch:
