@@ -1,12 +1,11 @@
 """Derivatives of curves beside the curves themselves and beside differences of them; the best training."""
 
-import subprocess
-import sys
 import time
 
 import numpy as np
 
 import dynafield as df
+from benchmarks.fresh import fresh
 
 __all__ = ["section"]
 
@@ -58,13 +57,10 @@ def row(tol):
 
 def cold():
     """Seconds of a new process that looks for the best α, λ and stopping time of the std task."""
-    words = (
+    return fresh(
         "import dynafield as df; df.optimize(df.Task(.5, .1, df.Bernoulli(.1)), df.DiagonalNetwork(.5), "
         "('alpha', 'lam'), 'best_stop', t_max=20.0)"
     )
-    start = time.perf_counter()
-    subprocess.run([sys.executable, "-c", words], check=True)
-    return time.perf_counter() - start
 
 
 def section():

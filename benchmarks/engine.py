@@ -1,12 +1,11 @@
 """The solver on the problems that its design was measured by, warm."""
 
-import subprocess
-import sys
 import time
 
 import numpy as np
 
 import dynafield as df
+from benchmarks.fresh import fresh
 
 __all__ = ["section"]
 
@@ -74,12 +73,9 @@ def many():
 
 def cold():
     """Seconds of a new process that imports, compiles, and solves std at tol 1e-3."""
-    words = (
+    return fresh(
         "import dynafield as df; df.solve(df.Task(.5, .1, df.Bernoulli(.1)), df.DiagonalNetwork(.5), 100.0)"
     )
-    start = time.perf_counter()
-    subprocess.run([sys.executable, "-c", words], check=True)
-    return time.perf_counter() - start
 
 
 def section():

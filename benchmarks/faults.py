@@ -40,6 +40,8 @@ t_eval = [0, 1, 5]
 SWEEP = "import sys, dynafield as df; df.sweep(sys.argv[1], sys.argv[2], workers=int(sys.argv[3]))"
 REPRODUCE = "import sys, dynafield as df; df.reproduce('gene-histogram', out=sys.argv[1])"
 COMMAND = "from dynafield.cli.main import run; run()"
+LONG_SEARCH = "--over alpha,lam --objective best_stop --t-max 50 --tol 1e-3"
+"""Options of `optimize` with which it takes longer than the moments at which it is interrupted."""
 KILLS = 5
 """Kills of one sweep; a process that was over before is not counted."""
 COMPILER = 0.5
@@ -318,7 +320,7 @@ def long_calls(folder: Path) -> list[list[Any]]:
         ["solve", *problem, "--tol", "1e-4", "--t-max", "300", "--out", folder / "a.nc"],
         ["simulate", *problem, "--d", "2000", "--runs", "50", "--out", folder / "b.nc"],
         ["compare", *problem, "--tol", "1e-4", "--d", "2000", "--out", folder / "c.nc"],
-        ["optimize", *problem, "--out", folder / "d.nc"],
+        ["optimize", *problem, *LONG_SEARCH.split(), "--out", folder / "d.nc"],
         ["sweep", study, "--out", folder / "sweep"],
         ["reproduce", "--out", folder / "paper"],
     ]

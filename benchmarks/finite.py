@@ -21,7 +21,7 @@ def data_of(d, run):
     """The data that `simulate` draws for a run."""
     net = df.DiagonalNetwork(1.0)
     plan = make_plan(
-        TASK, net, 1.0, d, None, df.GradientFlow(), "gaussian", "proportions", None, (), False, False
+        TASK, net, 1.0, d, None, df.GradientFlow(), "gaussian", "proportions", None, (), False, False, None
     )
     return draw_data(plan, 0, run)
 

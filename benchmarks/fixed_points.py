@@ -1,8 +1,5 @@
 """Fixed points and rates against SciPy."""
 
-import os
-import subprocess
-import sys
 import time
 import warnings
 
@@ -11,16 +8,14 @@ from scipy.integrate import IntegrationWarning
 
 import dynafield as df
 from benchmarks import baseline
+from benchmarks.fresh import fresh
 
 ALPHAS = np.geomspace(1e-3, 10, 1000)
 SAMPLED = np.arange(25, 1000, 50)
 COLD = """
-import time, numpy as np
-start = time.perf_counter()
 import dynafield as df
 task, net = df.Task(0.5, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(0.5)
 df.convergence_rate(task, net).gamma, df.fixed_point(task, net).test_error
-print(time.perf_counter() - start)
 """
 
 
@@ -34,17 +29,10 @@ def seconds(function, repeats):
     return float(np.median(times))
 
 
-def cold():
-    """A fresh process: imports, compilation and the answer, no cache."""
-    env = {k: v for k, v in os.environ.items() if k != "JAX_COMPILATION_CACHE_DIR"}
-    done = subprocess.run([sys.executable, "-c", COLD], capture_output=True, text=True, check=True, env=env)
-    return float(done.stdout)
-
-
 def section():
     """The table of fixed points and rates."""
     task, prior = df.Task(0.5, 0.1, df.Bernoulli(0.1)), df.Bernoulli(0.1)
-    first = float(np.median([cold() for _ in range(3)]))
+    first = float(np.median([fresh(COLD) for _ in range(3)]))
     one = lambda: df.tradeoff(task, 0.5)  # noqa: E731
     many = lambda: df.tradeoff(task, ALPHAS)  # noqa: E731
     one(), many()

@@ -22,6 +22,7 @@ SECTIONS = (
     "steps",
     "flows",
     "finite",
+    "libraries",
     "own_data",
     "sweeps",
     "explorer",

@@ -14,6 +14,7 @@ import signal
 import statistics
 import subprocess
 import sys
+import threading
 import time
 from urllib.parse import urlsplit
 
@@ -117,10 +118,14 @@ class SocketTab:
 
 
 def start(*options):
-    """A server on a free port, and its address."""
+    """A server on a free port, its address, and a list that grows by what it says."""
     command = [sys.executable, "-m", "dynafield.cli", "explore", "--port", "0", "--no-browser", *options]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    return process, re.search(r"http://\S+/", process.stderr.readline())[0]
+    place, said = re.search(r"http://\S+/", process.stderr.readline())[0], []
+    threading.Thread(
+        target=said.extend, args=(process.stderr,), daemon=True
+    ).start()  # or it waits when the pipe is full
+    return process, place, said
 
 
 def megabytes(pid):
@@ -176,7 +181,7 @@ def main():
     parser.add_argument("--minutes", type=float, default=10.0, help="how long (10)")
     parser.add_argument("--pause", type=float, default=5.0, help="seconds between two moves in a tab (5)")
     options = parser.parse_args()
-    process, place = start()
+    process, place, said = start()
     print("| second | server (MB) | processes (MB) |\n|---|---|---|", flush=True)
     try:
         seconds = 60 * options.minutes
@@ -188,6 +193,7 @@ def main():
     print(f"server: {own[0]:.0f} MB at first, {max(own):.0f} MB at most, {own[-1]:.0f} MB at the end")
     middle, high = statistics.median(waits), statistics.quantiles(waits, n=10)[-1]
     print(f"{len(waits)} curves; a tab waited {middle:.2f} s (median), {high:.2f} s (ninth decile)")
+    print(f"the server said {len(said)} lines meanwhile", *said[:5], sep="\n")
 
 
 if __name__ == "__main__":

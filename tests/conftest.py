@@ -3,9 +3,11 @@
 Compiled code is kept in the user's cache, as always: the processes of a run share it, and so do later runs.
 """
 
+import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 from dynafield.compiled import make_room
 
@@ -32,6 +34,21 @@ import matplotlib.pyplot as plt  # noqa: E402
 import pytest  # noqa: E402
 
 mpl.use("Agg")
+
+
+ROOT = Path(__file__).parent.parent
+SECONDS = Path(__file__).parent / "seconds.json"
+"""Seconds of each file with tests, measured: `python -m pytest --write-seconds` writes them anew."""
+
+
+def pytest_addoption(parser):
+    parser.addoption("--write-seconds", action="store_true", help=f"write seconds of files to {SECONDS.name}")
+
+
+def pytest_collection_modifyitems(items):
+    """Files that take long begin first, so that no worker is left alone with one of them at the end."""
+    seconds = json.loads(SECONDS.read_text())
+    items.sort(key=lambda item: -seconds.get(item.nodeid.split("::")[0], 0.0))
 
 
 class Compiled:
@@ -66,12 +83,14 @@ def pytest_runtest_makereport(item, call):
 def pytest_terminal_summary(terminalreporter):
     """Seconds of each folder, and how many of them are compilation."""
     spent: dict[str, list[float]] = {}
+    files: dict[str, float] = {}
     for reports in terminalreporter.stats.values():
         for report in reports:
             if not isinstance(report, pytest.TestReport):
                 continue
-            parts = report.nodeid.split("::")[0].split("/")
-            row = spent.setdefault("/".join(parts[:2]), [0.0, 0.0, 0.0])
+            file = report.nodeid.split("::")[0]
+            files[file] = files.get(file, 0.0) + report.duration
+            row = spent.setdefault("/".join(file.split("/")[:2]), [0.0, 0.0, 0.0])
             row[0] += report.when == "call"
             row[1] += report.duration
             row[2] += dict(report.user_properties).get("compiling", 0.0)
@@ -81,6 +100,10 @@ def pytest_terminal_summary(terminalreporter):
     terminalreporter.write_line(f"{'':32} tests  seconds  compiling")
     for name, (count, seconds, compiling) in sorted(spent.items(), key=lambda pair: -pair[1][1]):
         terminalreporter.write_line(f"{name:32} {count:5.0f} {seconds:8.0f} {compiling:10.0f}")
+    if terminalreporter.config.getoption("--write-seconds"):
+        known = json.loads(SECONDS.read_text()) | {file: round(seconds, 1) for file, seconds in files.items()}
+        kept = {file: seconds for file, seconds in sorted(known.items()) if Path(ROOT, file).exists()}
+        SECONDS.write_text(json.dumps(kept, indent=0) + "\n")
 
 
 @pytest.fixture(autouse=True)

@@ -191,6 +191,7 @@ def test_an_interrupt_ends_everything(server):
     assert children, "the process of curves is there"
     process.send_signal(signal.SIGINT)
     assert process.wait(30) in (0, 130)
+    assert "connection was closed" not in process.stderr.read(), "closed tabs are no news"
     end = time.monotonic() + 30
     while any(os.path.exists(f"/proc/{pid}") for pid in children):
         assert time.monotonic() < end

@@ -5,6 +5,7 @@ name of its own can be made to point here. Every request must therefore name a h
 and must not come from another page (`Origin`, `Sec-Fetch-Site`); only a link that is followed may.
 """
 
+import logging
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -152,6 +153,8 @@ def limits() -> dict[str, Any]:
 
 def guard(application: Any, hosts: Iterable[str]) -> None:
     """Let a Bokeh application refuse what it should; its routes stay as they are for everything else."""
+    # a line for each message to a tab that is just being closed: there may be hundreds
+    logging.getLogger("bokeh.server.views.ws").setLevel(logging.ERROR)
     contexts = application.applications
     socket = {
         "application_context": contexts["/"],
