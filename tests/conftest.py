@@ -38,7 +38,7 @@ mpl.use("Agg")
 
 ROOT = Path(__file__).parent.parent
 SECONDS = Path(__file__).parent / "seconds.json"
-"""Seconds of each file with tests, measured: `python -m pytest --write-seconds` writes them anew."""
+"""Seconds of each file with tests, slow ones left out, measured: `python -m pytest --write-seconds` writes them anew."""
 
 
 def pytest_addoption(parser):
@@ -89,7 +89,8 @@ def pytest_terminal_summary(terminalreporter):
             if not isinstance(report, pytest.TestReport):
                 continue
             file = report.nodeid.split("::")[0]
-            files[file] = files.get(file, 0.0) + report.duration
+            if "slow" not in report.keywords:
+                files[file] = files.get(file, 0.0) + report.duration
             row = spent.setdefault("/".join(file.split("/")[:2]), [0.0, 0.0, 0.0])
             row[0] += report.when == "call"
             row[1] += report.duration
