@@ -19,7 +19,7 @@ import time
 from urllib.parse import urlsplit
 
 from tornado.httpclient import AsyncHTTPClient, HTTPRequest
-from tornado.websocket import websocket_connect
+from tornado.websocket import WebSocketClosedError, websocket_connect
 
 __all__ = ["SocketTab", "main", "megabytes", "run", "start"]
 
@@ -142,12 +142,16 @@ def megabytes(pid):
     return found[0], sum(found[1:])
 
 
-async def user(tab, rng, end, waits, pause, restless):
+async def user(tab, rng, end, waits, lost, pause, restless):
     """Move a slider from time to time and wait for the curve; a restless one opens new tabs as well."""
     while time.monotonic() < end:
         for _ in range(rng.randint(3, 8)):
-            await tab.change("field-alpha", f"{rng.uniform(0.3, 0.8):.4f}")
-            waits.append(await tab.hear("preview: test error|solved in"))
+            try:
+                await tab.change("field-alpha", f"{rng.uniform(0.3, 0.8):.4f}")
+                waits.append(await tab.hear("preview: test error|solved in"))
+            except (TimeoutError, WebSocketClosedError) as error:  # its user loads the page again
+                lost.append(str(error) or tab.socket.close_reason)
+                tab = await SocketTab(tab.place).open()
             await asyncio.sleep(rng.uniform(0.5, 1.5) * pause)
             if time.monotonic() > end:
                 break
@@ -158,19 +162,21 @@ async def user(tab, rng, end, waits, pause, restless):
 
 
 async def run(pid, place, tabs, seconds, pause=5.0, every=5.0, tell=print):
-    """Memory (server, processes) in MB from the moment when all tabs are open, and seconds of waiting."""
+    """Memory (server, processes) in MB and curves from the moment when all tabs are open; waits, tabs lost."""
     opened = [await SocketTab(place).open() for _ in range(tabs)]
-    began, waits, sizes = time.monotonic(), [], []
+    began, waits, lost, sizes = time.monotonic(), [], [], []
     users = [
-        asyncio.create_task(user(tab, random.Random(k), began + seconds, waits, pause, k % RESTLESS == 0))
+        asyncio.create_task(
+            user(tab, random.Random(k), began + seconds, waits, lost, pause, k % RESTLESS == 0)
+        )
         for k, tab in enumerate(opened)
     ]
     while not all(one.done() for one in users):
-        sizes.append((time.monotonic() - began, *megabytes(pid)))
-        tell("| {:.0f} | {:.0f} | {:.0f} |".format(*sizes[-1]))
+        sizes.append((time.monotonic() - began, *megabytes(pid), len(waits), len(lost)))
+        tell("| {:.0f} | {:.0f} | {:.0f} | {} | {} |".format(*sizes[-1]))
         await asyncio.wait(users, timeout=every)
     await asyncio.gather(*users)
-    return sizes, waits
+    return sizes, waits, lost
 
 
 def main():
@@ -182,17 +188,18 @@ def main():
     parser.add_argument("--pause", type=float, default=5.0, help="seconds between two moves in a tab (5)")
     options = parser.parse_args()
     process, place, said = start()
-    print("| second | server (MB) | processes (MB) |\n|---|---|---|", flush=True)
+    print("| second | server (MB) | processes (MB) | curves | tabs lost |\n|---|---|---|---|---|")
     try:
         seconds = 60 * options.minutes
-        sizes, waits = asyncio.run(run(process.pid, place, options.tabs, seconds, options.pause))
+        sizes, waits, lost = asyncio.run(run(process.pid, place, options.tabs, seconds, options.pause))
     finally:
         process.send_signal(signal.SIGINT)
         process.wait()
-    own = [size for _, size, _ in sizes]
+    own = [row[1] for row in sizes]
     print(f"server: {own[0]:.0f} MB at first, {max(own):.0f} MB at most, {own[-1]:.0f} MB at the end")
     middle, high = statistics.median(waits), statistics.quantiles(waits, n=10)[-1]
     print(f"{len(waits)} curves; a tab waited {middle:.2f} s (median), {high:.2f} s (ninth decile)")
+    print(f"{len(lost)} tabs lost their connection", *lost[:5], sep="\n")
     print(f"the server said {len(said)} lines meanwhile", *said[:5], sep="\n")
 
 

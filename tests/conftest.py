@@ -38,7 +38,7 @@ mpl.use("Agg")
 
 ROOT = Path(__file__).parent.parent
 SECONDS = Path(__file__).parent / "seconds.json"
-"""Seconds of each file with tests, slow ones left out, measured: `python -m pytest --write-seconds` writes them anew."""
+"""Seconds of each file with tests but slow ones: `python -m pytest --write-seconds` measures them anew."""
 
 
 def pytest_addoption(parser):

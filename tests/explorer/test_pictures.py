@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from bokeh.models import HoverTool
 
 import dynafield
 from dynafield.explorer.first_view import stored_view
@@ -79,8 +80,11 @@ def test_what_belongs_to_another_setting_is_grey(pictures, name):
     value, grey = CHANGES[name]
     pictures.grey(dataclasses.replace(Setting(), **{name: value}), "tradeoff", "C_w")
     assert parts(pictures) == grey
-    hovers = [len(tool.renderers) for tool, _ in pictures.curves.hovers]
-    assert hovers == [0 if grey[0] else 1] * 2, "no values of another setting under the mouse"
+    for figure in pictures.curves.figures.values():
+        tools = [tool for tool in figure.select(HoverTool) if tool.renderers[0] in pictures.curves.own]
+        assert [tool.muted_policy for tool in tools] == ["ignore"], (
+            "no values of another setting under the mouse"
+        )
     pictures.grey(Setting(), "tradeoff", "C_w")
     assert parts(pictures) == [False] * 5
 

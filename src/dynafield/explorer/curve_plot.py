@@ -72,7 +72,6 @@ class CurvePlot:
         self.own: list[Any] = []
         self.labels: list[Any] = []
         self.entries: list[Any] = []
-        self.hovers: list[tuple[Any, Any]] = []
         log = fresh("", "training time t", "error", x_axis_type="log", y_axis_type="log")
         linear = fresh("", "training time t", "error", x_range=log.x_range, x_axis_type="log")
         self.figures = {"log": log, "linear": linear}
@@ -117,8 +116,7 @@ class CurvePlot:
         )  # fmt: skip
         self.own += [limit, mark(fig, self.best, "t", "e", 11, TEST, BEST)]
         rows = [("t", "@t{}"), ("test error", "@test{} ± @test_error{}")]
-        tool = hover(fig, [line], [*rows, ("training error", "@train{} ± @train_error{}")], "vline")
-        self.hovers.append((tool, line))
+        hover(fig, [line], [*rows, ("training error", "@train{} ± @train_error{}")], "vline")
 
     def draw_others(self, fig: Any, place: Any) -> None:
         """Pinned curves and finite networks, none yet, with a legend of their own."""
@@ -145,12 +143,10 @@ class CurvePlot:
     def grey(self, stale: bool) -> None:
         """Grey everything that belongs to the curve of another setting, or colour it again."""
         grey_out(self.own, stale)
-        if self.hovers[0][0].renderers == ([] if stale else [self.hovers[0][1]]):
-            return
+        colour = GREY if stale else "#555555"
         for label in self.labels:
-            label.text_color = GREY if stale else "#555555"
-        for tool, line in self.hovers:
-            tool.renderers = [] if stale else [line]
+            if label.text_color != colour:
+                label.text_color = colour
 
     def await_curve(self, t_max: float) -> None:
         """Axes of a curve that is still to come."""

@@ -6,7 +6,7 @@ import numpy as np
 from bokeh.models import ColorBar, CustomJSTickFormatter, LinearColorMapper
 from bokeh.palettes import Blues256
 
-from dynafield.explorer.plot_parts import GREY, TICK, empty, fresh, hover, reach
+from dynafield.explorer.plot_parts import GREY, TICK, empty, fresh, grey_out, hover, reach
 
 __all__ = ["KernelPlot"]
 
@@ -31,7 +31,9 @@ class KernelPlot:
         fig = fresh("Kernel", "time s", "time t", x_axis_type="log", y_axis_type="log")
         self.image = empty("image", "value", "t", "s", "x", "y", "dw", "dh")
         self.colours = LinearColorMapper(palette=RISING, low=0.0, high=1.0, nan_color="rgba(0,0,0,0)")
-        glyph = fig.image("image", "x", "y", "dw", "dh", source=self.image, color_mapper=self.colours)
+        glyph = fig.image(
+            "image", "x", "y", "dw", "dh", source=self.image, color_mapper=self.colours, muted_alpha=0.25
+        )
         bar = ColorBar(
             color_mapper=self.colours, width=10, padding=4, label_standoff=5, margin=0,
             formatter=CustomJSTickFormatter(code=TICK), background_fill_alpha=0,
@@ -43,11 +45,9 @@ class KernelPlot:
 
     def grey(self, stale: bool) -> None:
         """Fade a kernel that belongs to another setting, or show it again."""
-        alpha = 0.25 if stale else 1.0
-        if self.glyph.glyph.global_alpha != alpha:
-            self.glyph.glyph.global_alpha = alpha
+        if self.glyph.muted != stale:
+            grey_out([self.glyph], stale)
             self.bar.major_label_text_color = GREY if stale else "#444444"
-            self.tool.renderers = [] if stale else [self.glyph]
 
     def show(self, found: dict[str, Any] | None) -> None:
         """Draw a kernel, or none."""

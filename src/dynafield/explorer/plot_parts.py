@@ -100,13 +100,14 @@ def mark(fig: Any, source: Any, x: str, y: str, size: int, colour: str, label: s
 
 
 def hover(fig: Any, renderers: list[Any], rows: list[tuple[str, str]], mode: Any = "mouse") -> Any:
-    """Values under the mouse. Fields are written as @name with four digits."""
+    """Values under the mouse, but not of what is greyed. Fields are written as @name with four digits."""
     fields = [part.split("{")[0] for _, text in rows for part in text.split() if part[0] in "@$"]
     texts = [(name, text.replace("{}", "{%.4g}")) for name, text in rows]
     numbers: Any = {part: "printf" for part in fields}
     tool = HoverTool(
-        renderers=renderers, tooltips=texts, formatters=numbers, mode=mode, point_policy="snap_to_data"
-    )
+        renderers=renderers, tooltips=texts, formatters=numbers, mode=mode, point_policy="snap_to_data",
+        muted_policy="ignore",
+    )  # fmt: skip
     fig.add_tools(tool)
     return tool
 
