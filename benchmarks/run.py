@@ -7,6 +7,8 @@ they are named.
 import argparse
 import os
 import platform
+import sys
+import time
 from importlib import import_module
 from pathlib import Path
 
@@ -32,15 +34,18 @@ NAMED_ONLY = ("attack", "faults")
 
 
 def made(name):
-    """One section; what it alone needs is imported for it alone."""
-    return import_module(f"benchmarks.{name}").section()
+    """One section, also printed; what it alone needs is imported for it alone."""
+    began = time.monotonic()
+    text = import_module(f"benchmarks.{name}").section()
+    print(text, flush=True)
+    print(f"{name}: {(time.monotonic() - began) / 60:.1f} minutes", file=sys.stderr, flush=True)
+    return text
 
 
 def main(names):
-    """The whole page; with names, those sections are printed only."""
+    """The whole page, written when all of it is there; with names, those sections are printed only."""
+    sections = [made(name) for name in names or SECTIONS]
     if names:
-        for name in names:
-            print(made(name))
         return
     head = f"""# Benchmarks
 
@@ -49,8 +54,7 @@ How long things take, and how much faster or slower they are than named other wa
 ({os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}, jax {jax.__version__}, CPU) and
 are meant for comparison with each other.
 """
-    PAGE.write_text("\n".join([head, *(made(name) for name in SECTIONS)]))
-    print(PAGE.read_text())
+    PAGE.write_text("\n".join([head, *sections]))
 
 
 if __name__ == "__main__":
