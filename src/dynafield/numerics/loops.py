@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import jax
 import jax.numpy as jnp
 
-__all__ = ["live", "repeated"]
+__all__ = ["repeated"]
 
 T = TypeVar("T")
 
