@@ -21,10 +21,10 @@ DRAWN = [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow)
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_a_picture_shows_what_the_library_computes(name):
-    """Within one part in a hundred of the height of its axes, a line's width or two."""
+    """To one part in a hundred of the height of its axes, or of its range of colours: a line or two wide."""
     with Image.open(DOCS / name) as picture:
         known = json.loads(picture.text["Numbers"])
-    assert len(known) > 0
+    assert any(len(parts) > 0 for parts in known.values())
     assert PICTURES["farthest"](PICTURES["PICTURES"][name](), known) < 0.01, f"python docs/pictures.py {name}"
 
 
@@ -37,6 +37,24 @@ def test_a_picture_of_other_numbers_is_noticed():
     assert PICTURES["farthest"](figure, known) > 0.015
     ax.plot([1.0, 2.0, 3.0], [0.5, 0.5, 0.5])
     assert PICTURES["farthest"](figure, known) == np.inf
+
+
+def test_a_map_of_other_numbers_is_noticed():
+    def drawn(values, slope=1.0):
+        figure, ax = plt.subplots()
+        x, y = np.arange(8.0), np.arange(6.0)
+        figure.colorbar(ax.pcolormesh(x, y, values, vmin=0, vmax=50, shading="nearest"))
+        ax.contour(x, y, x + slope * y[:, None], levels=[3.0, 5.0])
+        return figure
+
+    values = np.arange(48.0).reshape(6, 8)
+    known, farthest = PICTURES["numbers"](drawn(values)), PICTURES["farthest"]
+    assert [len(known[kind]) for kind in ("lines", "levels", "maps")] == [0, 2, 1]
+    assert farthest(drawn(values), known) < 1e-6
+    other = values.copy()
+    other[2, 3] += 1
+    assert farthest(drawn(other), known) == pytest.approx(0.02)
+    assert farthest(drawn(values, slope=1.1), known) > 0.02
 
 
 @pytest.mark.parametrize("name", PICTURES["PICTURES"])
