@@ -9,6 +9,7 @@ import os
 import platform
 import sys
 import time
+import traceback
 from importlib import import_module
 from pathlib import Path
 
@@ -34,17 +35,25 @@ NAMED_ONLY = ("attack", "faults")
 
 
 def made(name):
-    """One section, also printed; what it alone needs is imported for it alone."""
+    """One section, also printed, or None where it failed; what it alone needs is imported for it alone."""
     began = time.monotonic()
-    text = import_module(f"benchmarks.{name}").section()
+    try:
+        text = import_module(f"benchmarks.{name}").section()
+    except Exception:
+        traceback.print_exc()
+        print(f"{name} failed; the others go on", file=sys.stderr, flush=True)
+        return None
     print(text, flush=True)
     print(f"{name}: {(time.monotonic() - began) / 60:.1f} minutes", file=sys.stderr, flush=True)
     return text
 
 
 def main(names):
-    """The whole page, written when all of it is there; with names, those sections are printed only."""
+    """The whole page, written if all of it is there; with names, those sections are printed only."""
     sections = [made(name) for name in names or SECTIONS]
+    failed = [name for name, text in zip(names or SECTIONS, sections, strict=True) if text is None]
+    if failed:
+        sys.exit(f"failed: {', '.join(failed)}; {PAGE.name} is as it was")
     if names:
         return
     head = f"""# Benchmarks

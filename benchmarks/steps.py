@@ -13,9 +13,10 @@ UNIT = 0.11
 TASK, NET = df.Task(0.5, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(0.5)
 
 
-def distance(train, test, exact):
-    """Largest distance of both curves from the reference, in units of E_test(0)."""
-    return max(np.max(np.abs(train - exact.train_error)), np.max(np.abs(test - exact.test_error))) / UNIT
+def distance(train, test, t, exact):
+    """Largest distance of both curves from the reference at some times, in units of E_test(0)."""
+    there = exact.at(t)
+    return max(np.max(np.abs(train - there.train_error)), np.max(np.abs(test - there.test_error))) / UNIT
 
 
 def ours(step, t_max, tol, exact):
@@ -25,8 +26,8 @@ def ours(step, t_max, tol, exact):
     start = time.perf_counter()
     curves = df.solve(TASK, NET, t_max, tol=tol, trainer=trainer, seed=1)
     seconds = time.perf_counter() - start
-    error = distance(curves.train_error, curves.test_error, exact)
-    return f"| {len(curves.t) - 1} | `solve`, tol = {tol:g} | {seconds:.2f} | {100 * error:.3f} % |", seconds
+    error = distance(curves.train_error, curves.test_error, curves.t, exact)
+    return f"| {round(t_max / step)} | `solve`, tol = {tol:g} | {seconds:.2f} | {100 * error:.3f} % |", seconds
 
 
 def theirs(step, t_max, paths, seeds, exact):
@@ -37,7 +38,7 @@ def theirs(step, t_max, paths, seeds, exact):
         arguments = (0.5, 0.1, 0.1, 0.5, t_max, step, paths, 40)
         _, train, test, _ = recipe(*arguments, damping=0.3, seed=seed, integrate=descent)
         seconds.append(time.perf_counter() - start)
-        errors.append(distance(train, test, exact))
+        errors.append(distance(train, test, step * np.arange(len(train)), exact))
     error, cost = np.sqrt(np.mean(np.square(errors))), np.mean(seconds)
     steps = round(t_max / step)
     row = f"| {steps} | recipe, {paths} paths | {cost:.1f} | {100 * error:.2f} % |"
