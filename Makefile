@@ -49,7 +49,7 @@ lint: $(BIN)/.installed-dev
 types: $(BIN)/.installed-dev
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
-bench: $(BIN)/.installed-dev     ## timings against named baselines, written to docs/benchmarks.md
+bench: $(BIN)/.installed-dev browser ## timings against named baselines, written to docs/benchmarks.md
 	$(PIP) --editable '.[bench]'
 	$(BIN)/python -m benchmarks.run
 
