@@ -27,7 +27,10 @@ def ours(step, t_max, tol, exact):
     curves = df.solve(TASK, NET, t_max, tol=tol, trainer=trainer, seed=1)
     seconds = time.perf_counter() - start
     error = distance(curves.train_error, curves.test_error, curves.t, exact)
-    return f"| {round(t_max / step)} | `solve`, tol = {tol:g} | {seconds:.2f} | {100 * error:.3f} % |", seconds
+    return (
+        f"| {round(t_max / step)} | `solve`, tol = {tol:g} | {seconds:.2f} | {100 * error:.3f} % |",
+        seconds,
+    )
 
 
 def theirs(step, t_max, paths, seeds, exact):
