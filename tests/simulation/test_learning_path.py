@@ -359,11 +359,13 @@ LAWS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("depth", [2, 3])
 @pytest.mark.parametrize("law", LAWS)
-def test_bias_and_coverage_over_two_hundred_data_sets(law, depth):
+def test_bias_and_coverage_over_data_sets(law, depth):
+    """Of Gaussian inputs two hundred data sets; of the others a fifth, with two errors of that count."""
     n, d, sigma = 100, 150, 0.3
+    count = 200 if law == "gaussian" and depth == 2 else 40
     net, rows = df.DiagonalNetwork(0.4 if depth == 2 else 0.6, 0.0, depth), LAWS[law]
     ratios, inside = [], []
-    for seed in range(200):
+    for seed in range(count):
         X, y, w_star = sparse_data(n, d, seed, sigma, rows)
         path = df.learning_path(X, y, net, 20.0)
         draw = np.random.default_rng([seed, 1])
@@ -373,9 +375,10 @@ def test_bias_and_coverage_over_two_hundred_data_sets(law, depth):
         inside.append(np.abs(path.test_error - true) < 2 * path.test_error_se)
     least = min(map(len, ratios))
     ratios, inside = (np.array([row[-least:] for row in part]) for part in (ratios, inside))
-    error = np.std(ratios, axis=0) / np.sqrt(200)
+    error = np.std(ratios, axis=0) / np.sqrt(count)
     assert np.all(np.abs(np.mean(ratios, axis=0)) < 0.02 + 3 * error)
-    assert np.min(np.mean(inside, axis=0)) >= 0.9
+    least_inside = 0.9 if count == 200 else 0.9 - 2 * np.sqrt(0.9 * 0.1 / count)
+    assert np.min(np.mean(inside, axis=0)) >= least_inside
 
 
 @pytest.mark.parametrize("t", [None, -1.0, 0.0, np.nan, "abc", [2.0, 1.0]])

@@ -1,10 +1,14 @@
 """Rates: closed forms, limits, jumps, derivatives, the distribution of path rates, finite networks."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import dynafield as df
+from dynafield.numerics.roots import ORDERS
+from dynafield.theory.points import ACCURACY
+from dynafield.theory.rate_equations import Slopes, below
 
 NET = df.DiagonalNetwork
 
@@ -216,3 +220,11 @@ def test_small_scale_of_order_one_in_ten_thousand_at_large_delta():
     assert df.convergence_rate(df.Task(20.0, 0.5, prior), NET(1e-6)).gamma == pytest.approx(
         exact, rel=1e-8, abs=0
     )
+
+
+@pytest.mark.parametrize(("delta", "told"), [(0.5, False), (0.3, True)])
+def test_a_rate_is_refused_where_rounding_decides_it(delta, told):
+    """Half of the slopes e^600 times the others: at δ = ½ every u in between solves the equation."""
+    slopes = Slopes(np.full(300, 1 / 300), np.zeros(300), np.repeat([0.0, 600.0], 150), np.zeros(()))
+    rate = below(jnp.asarray(delta), slopes, ORDERS)[0]
+    assert bool(rate.error < ACCURACY) == told

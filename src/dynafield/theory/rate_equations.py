@@ -37,6 +37,9 @@ r"""log((1-ε)/ε) at which u counts as pinched to -ess inf κ: the error made i
 FAR = 12.0
 """Standard deviations at which w = 0 must be seen; farther off, u is pinched."""
 
+ROUNDING = 1e-15
+"""What rounding leaves of a sum of weights."""
+
 
 class Slopes(NamedTuple):
     r"""The distribution of κ on nodes: probability, coordinate, \(\log(\kappa/\kappa_0)\); and
@@ -130,10 +133,14 @@ def below(
     log_u = fixed.log_scale + x
     at_fixed_u = jax.nn.sigmoid(slopes.log_scale + slopes.log_ratio - log_u)
     value = jnp.exp(log_u) / d * jnp.sum(fixed.weight * hit * miss)
-    error = quadrature_error(fixed.weight, [hit**2, hit * miss])
+    of_hits, slope = quadrature_error(fixed.weight, [hit**2]), closure(x, None)[1]
+    error = jnp.maximum(of_hits, quadrature_error(fixed.weight, [hit * miss]))
     if fewer is not None:
         error = jnp.maximum(error, missed(logit(stop_gradient(fewer), d, x)[0]))
-    x = followed(lambda x: logit(slopes, delta, x)[0], x, closure(x, None)[1], orders)
+    # between groups of slopes far apart there may be less mass than rounding leaves: nothing tells u there,
+    # and with it γ, which is stationary in log u
+    error = jnp.maximum(error, ((of_hits + ROUNDING) / slope) ** 2)
+    x = followed(lambda x: logit(slopes, delta, x)[0], x, slope, orders)
     u, a = jnp.exp(slopes.log_scale + x), jnp.sum(slopes.weight * parts(slopes, x)[0])
     moving = (a / delta - 1) * u  # right in its derivatives; its value may cancel
     return Rate(value + (moving - stop_gradient(moving)), u, a, found, error), at_fixed_u
