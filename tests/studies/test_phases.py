@@ -151,7 +151,7 @@ def test_grokking_moves_with_alpha_and_nothing_else(large):
     found = df.studies.grokking(large.task, 0.2, alphas=[10.0, 100.0], tol=1e-2)
     error = 4 * np.hypot(*found.half_time_se)
     assert abs(found.shift[1] - found.shift[0]) < error
-    assert error < 0.15 * 2 * np.log(10) / 0.2
+    assert error < 0.2 * 2 * np.log(10) / 0.2  # else four standard errors would hide a fifth of the move
     late = (found.offset > 0) & (found.offset < 30)
     assert np.max(np.abs(np.diff(found.test_error[:, late], axis=0))) < 0.02 * 0.11
     # the same half-way time, read from a single curve
