@@ -1,5 +1,7 @@
 """Rates: closed forms, limits, jumps, derivatives, the distribution of path rates, finite networks."""
 
+from decimal import Decimal, localcontext
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -222,9 +224,25 @@ def test_small_scale_of_order_one_in_ten_thousand_at_large_delta():
     )
 
 
-@pytest.mark.parametrize(("delta", "told"), [(0.5, False), (0.3, True)])
-def test_a_rate_is_refused_where_rounding_decides_it(delta, told):
-    """Half of the slopes e^600 times the others: at δ = ½ every u in between solves the equation."""
-    slopes = Slopes(np.full(300, 1 / 300), np.zeros(300), np.repeat([0.0, 600.0], 150), np.zeros(()))
-    rate = below(jnp.asarray(delta), slopes, ORDERS)[0]
-    assert bool(rate.error < ACCURACY) == told
+def rate_of_two_slopes(distance):
+    """γ at δ = ½ where half of the slopes are 1 and half e^distance, in a hundred digits."""
+    with localcontext() as context:
+        context.prec = 100
+        far, half = Decimal(distance).exp(), Decimal("0.5")
+        low, high = Decimal(1), far
+        for _ in range(400):
+            u = (low * high).sqrt()
+            low, high = (u, high) if (1 / (u + 1)) ** 2 + (far / (u + far)) ** 2 > 1 else (low, u)
+        return float((half * (1 / (u + 1) + far / (u + far)) - half) * u / half)
+
+
+@pytest.mark.parametrize(("distance", "resolved"), [(20, True), (45, False)])
+def test_a_rate_is_refused_where_rounding_decides_it(distance, resolved):
+    """Between two groups of slopes far apart nearly every u solves the equation, and γ loses its digits."""
+    slopes = Slopes(
+        np.full(300, 1 / 300), np.zeros(300), np.repeat([0.0, float(distance)], 150), np.zeros(())
+    )
+    rate = below(jnp.asarray(0.5), slopes, ORDERS)[0]
+    error = abs(float(rate.gamma) / rate_of_two_slopes(distance) - 1)
+    assert bool(rate.error < ACCURACY) == (error < ACCURACY) == resolved
+    assert error < rate.error + 1e-13
