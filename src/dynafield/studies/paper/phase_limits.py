@@ -9,7 +9,6 @@ from dynafield.endpoints.descent_limit import descent_limit
 from dynafield.endpoints.minimizers import basis_pursuit, minimizer
 from dynafield.endpoints.rich_limit import rich_limit
 from dynafield.problem.networks import DiagonalNetwork
-from dynafield.problem.trainers import GradientFlow
 from dynafield.simulation.data import Data
 from dynafield.simulation.simulate import simulate, training_data
 from dynafield.studies.paper.parts import facts, labelled
@@ -121,7 +120,7 @@ def networks(setting: Setting, net: DiagonalNetwork, t: np.ndarray, runs: int) -
     """Networks at times t on the first data sets of the limits, tightly for large α."""
     found = simulate(
         TASK, net, float(t[-1]), d=setting.scale.d_curves, runs=runs, t_eval=t, seed=setting.seed + FRESH,
-        weights=True, trainer=GradientFlow(EXACT) if float(net.lam) > 0 else GradientFlow(), progress=False,
+        weights=True, tol=EXACT if float(net.lam) > 0 else None, progress=False,
     )  # fmt: skip
     if not found.complete:
         raise KeyboardInterrupt
