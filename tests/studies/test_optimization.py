@@ -91,10 +91,10 @@ def test_the_best_weight_decay_at_the_end():
 
 def test_the_best_scale_at_a_time_and_at_its_best_stop():
     """Against a dense sweep of curves."""
-    options = dict(t_max=4.0, bounds={"alpha": (0.1, 3.0)}, tol=5e-3)
+    options = dict(t_max=2.5, bounds={"alpha": (0.3, 1.0)}, tol=2e-2)
     at_time = df.optimize(NOISY, NET, "alpha", "time", **options)
-    alphas = np.geomspace(0.1, 3.0, 25)
-    curves = df.solve(NOISY, df.DiagonalNetwork(alphas), 4.0, tol=2e-3)
+    alphas = np.geomspace(0.3, 1.0, 9)
+    curves = df.solve(NOISY, df.DiagonalNetwork(alphas), 2.5, tol=5e-3)
     last, error = curves.test_error[:, -1], np.max(curves.test_error_se[:, -1])
     assert abs(at_time.value - last.min()) < 3 * (at_time.value_se + error)
     allowed = alphas[last < last.min() + 4 * (at_time.value_se + error)]
@@ -102,19 +102,19 @@ def test_the_best_scale_at_a_time_and_at_its_best_stop():
     stop = df.optimize(NOISY, NET, "alpha", "best_stop", **options)
     assert abs(stop.value - curves.test_error.min()) < 3 * (stop.value_se + error)
     assert stop.value <= at_time.value + 2 * at_time.value_se
-    assert 0 < stop.best["t"] <= 4.0
+    assert 0 < stop.best["t"] <= 2.5
     ax = stop.plot()
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("α", "test error at its best stop")
     assert ax.lines[-1].get_xydata().tolist() == [[stop.best["alpha"], stop.value]]
 
 
 def test_the_time_to_reach_an_error_and_a_function_of_the_record():
-    options = dict(t_max=4.0, bounds={"alpha": (0.2, 3.0)}, tol=5e-3)
+    options = dict(t_max=1.0, bounds={"alpha": (0.4, 1.2)}, tol=2e-2)
     level = 0.178
     found = df.optimize(NOISY, NET, "alpha", "reach", error=level, **options)
-    curve = df.solve(NOISY, found.network(), 4.0, tol=1e-3)
+    curve = df.solve(NOISY, found.network(), 1.0, tol=5e-3)
     reached = curve.at(found.value)
-    assert abs(reached.test_error[0] - level) < 4 * (reached.test_error_se[0] + 5e-3 * 0.19)
+    assert abs(reached.test_error[0] - level) < 4 * (reached.test_error_se[0] + 2e-2 * 0.19)
     own = df.optimize(NOISY, NET, "alpha", lambda curves: curves.test_error[-1], **options)
     known = df.optimize(NOISY, NET, "alpha", "time", **options)
     assert own.value == pytest.approx(known.value, abs=3 * known.value_se)
@@ -140,6 +140,25 @@ def test_error_bars_of_the_best_place():
         scores.append((found.point - best) / found.errors)
     assert 0.75 < np.std(scores) < 1.3
     assert np.max(np.abs(scores)) < 4
+
+
+@pytest.mark.parametrize("edge", [0.02, 0.1])
+def test_the_best_place_is_found_beside_an_edge_where_training_blows_up(edge):
+    """Steps are best not far below the size at which they blow up: a search that jumps across comes back.
+
+    Values scatter by less than their error bar, which ends a search whose moves have become tiny.
+    """
+
+    def value(x):
+        bowl = 0.002 * np.cosh(3 * x[..., 0]) + 1e-5 * (np.floor(1e5 * x[..., 0]) % 2)
+        return np.where(x[..., 0] > edge, np.inf, bowl)
+
+    def see(x):
+        return Seen(float(value(x)), 3e-5, 0.006 * np.sinh(3 * x), np.full(1, 3e-5))
+
+    found = searched(Search(see, value, np.array([-1.4]), np.array([1.0])))
+    assert abs(found.point[0]) < 0.1  # there the bowl is higher by 9e-5
+    assert found.seen.value < 0.002 + 6e-5
 
 
 @pytest.mark.parametrize(
@@ -229,7 +248,7 @@ def test_a_decay_schedule_beats_constant_decay_in_networks():
     )
 
     def trained(net):
-        return df.simulate(NOISY, net, 10.0, d=300, runs=32, t_eval=[10.0]).test_error[..., -1]
+        return df.simulate(NOISY, net, 10.0, d=200, runs=32, t_eval=[10.0]).test_error[..., -1]
 
     constant = trained(df.DiagonalNetwork(0.3, np.array([0.3, 0.42, 0.55])))  # .42 is the best by theory
     gain = constant - trained(flow)  # on the same data
@@ -238,12 +257,13 @@ def test_a_decay_schedule_beats_constant_decay_in_networks():
 
 @pytest.mark.parametrize("trainer", [df.GradientDescent(1.0), df.HeavyBall(1.0, 0.3)])
 def test_the_best_step_for_a_number_of_steps(trainer):
-    """Twelve steps of every size; large ones blow up, which is no reason to stop looking."""
-    task, net = df.Task(0.5, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(0.1)
-    found = df.optimize(task, net, "step", "time", t_max=12.0, trainer=trainer, bounds={"step": (0.4, 4.0)})
+    """Six steps of every size; large ones blow up, which is no reason to stop looking."""
+    task, net = df.Task(0.5, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(0.3)
+    options = dict(t_max=6.0, tol=1e-2, bounds={"step": (0.4, 4.0)})
+    found = df.optimize(task, net, "step", "time", trainer=trainer, **options)
     best, errors = found.best["step"], {}
     for size in best * np.array([0.9, 1.0, 1.1]):
-        curve = df.solve(task, net, 12 * size, tol=2e-3, trainer=trainer.with_step(float(size)))
+        curve = df.solve(task, net, 6 * size, tol=5e-3, trainer=trainer.with_step(float(size)))
         errors[size] = curve.test_error[-1]
     assert min(errors, key=errors.get) == best
     assert found.value == pytest.approx(errors[best], abs=3 * found.value_se)

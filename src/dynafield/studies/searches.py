@@ -164,8 +164,9 @@ def descended(see: Any, search: Search, first: np.ndarray) -> list[tuple[np.ndar
 
     def scaled(x: np.ndarray) -> tuple[float, np.ndarray]:
         one = at(x)
-        if not np.isfinite(one.value):
-            return 1e6, np.zeros(len(x))
+        if not np.isfinite(one.value):  # as if mirrored, so that the line search halves its step
+            best = min((seen for _, seen in known.values() if np.isfinite(seen.value)), key=lambda y: y.value)
+            return (best.value - start.value) / unit, -best.slope / unit
         return (one.value - start.value) / unit, one.slope / unit
 
     options = dict(ftol=0.1, gtol=0.3, maxiter=20)
