@@ -1,5 +1,6 @@
 """How hard a compiler works: large programs that run for a moment are compiled with less effort."""
 
+import os
 from collections.abc import Callable
 from functools import lru_cache, wraps
 from typing import Any
@@ -15,14 +16,18 @@ LIGHT = {"xla_cpu_use_fusion_emitters": False, "xla_backend_optimization_level":
 
 @lru_cache(maxsize=1)
 def options() -> dict[str, Any]:
-    """What this version of the compiler knows of these options; nothing on an accelerator."""
+    """What this version of the compiler knows of these options; nothing on an accelerator.
+
+    What the environment says in `XLA_FLAGS` is left as it is.
+    """
     if jax.default_backend() != "cpu":
         return {}
+    chosen = {name: value for name, value in LIGHT.items() if name not in os.environ.get("XLA_FLAGS", "")}
     try:
-        jax.jit(lambda x: x, compiler_options=LIGHT)(0.0)
+        jax.jit(lambda x: x, compiler_options=chosen)(0.0)
     except Exception:  # options come and go with versions, and each has its own error
         return {}
-    return dict(LIGHT)
+    return chosen
 
 
 def lightly_compiled(function: Callable[..., Any], static: int | tuple[int, ...]) -> Callable[..., Any]:
