@@ -38,17 +38,20 @@ mpl.use("Agg")
 
 ROOT = Path(__file__).parent.parent
 SECONDS = Path(__file__).parent / "seconds.json"
-"""Seconds of each file with tests but slow ones: `python -m pytest --write-seconds` measures them anew."""
+"""Seconds of each file: of its tests but slow ones, and of those; `--write-seconds` measures what runs."""
 
 
 def pytest_addoption(parser):
     parser.addoption("--write-seconds", action="store_true", help=f"write seconds of files to {SECONDS.name}")
 
 
+@pytest.hookimpl(trylast=True)  # when it is known which are slow tests and not asked for
 def pytest_collection_modifyitems(items):
     """Files that take long begin first, so that no worker is left alone with one of them at the end."""
-    seconds = json.loads(SECONDS.read_text())
-    items.sort(key=lambda item: -seconds.get(item.nodeid.split("::")[0], 0.0))
+    known = json.loads(SECONDS.read_text())
+    slow = any(item.get_closest_marker("slow") for item in items)
+    length = {file: fast + slow * more for file, (fast, more) in known.items()}
+    items.sort(key=lambda item: -length.get(item.nodeid.split("::")[0], 0.0))
 
 
 class Compiled:
@@ -83,14 +86,14 @@ def pytest_runtest_makereport(item, call):
 def pytest_terminal_summary(terminalreporter):
     """Seconds of each folder, and how many of them are compilation."""
     spent: dict[str, list[float]] = {}
-    files: dict[str, float] = {}
+    files: dict[str, list[float | None]] = {}
     for reports in terminalreporter.stats.values():
         for report in reports:
             if not isinstance(report, pytest.TestReport):
                 continue
             file = report.nodeid.split("::")[0]
-            if "slow" not in report.keywords:
-                files[file] = files.get(file, 0.0) + report.duration
+            parts, slow = files.setdefault(file, [None, None]), "slow" in report.keywords
+            parts[slow] = (parts[slow] or 0.0) + report.duration
             row = spent.setdefault("/".join(file.split("/")[:2]), [0.0, 0.0, 0.0])
             row[0] += report.when == "call"
             row[1] += report.duration
@@ -102,9 +105,14 @@ def pytest_terminal_summary(terminalreporter):
     for name, (count, seconds, compiling) in sorted(spent.items(), key=lambda pair: -pair[1][1]):
         terminalreporter.write_line(f"{name:32} {count:5.0f} {seconds:8.0f} {compiling:10.0f}")
     if terminalreporter.config.getoption("--write-seconds"):
-        known = json.loads(SECONDS.read_text()) | {file: round(seconds, 1) for file, seconds in files.items()}
-        kept = {file: seconds for file, seconds in sorted(known.items()) if Path(ROOT, file).exists()}
-        SECONDS.write_text(json.dumps(kept, indent=0) + "\n")
+        known = json.loads(SECONDS.read_text())
+        for file, parts in files.items():
+            before = known.get(file, [0.0, 0.0])
+            known[file] = [
+                old if new is None else round(new, 1) for old, new in zip(before, parts, strict=True)
+            ]
+        kept = [f"{json.dumps(file)}: {known[file]}" for file in sorted(known) if Path(ROOT, file).exists()]
+        SECONDS.write_text("{\n" + ",\n".join(kept) + "\n}\n")
 
 
 @pytest.fixture(autouse=True)
