@@ -40,7 +40,7 @@ def test_linear_regression_is_the_lazy_network(regression):
         assert np.max(np.abs(getattr(at, name) - value)) < 2e-3 * 0.11
     np.testing.assert_allclose(regression.train_loss, regression.train_error / 2, rtol=1e-12)
     kernel = df.theory.lazy_curves(SPARSE, df.DiagonalNetwork(1.0), regression.t)
-    assert np.max(np.abs(regression.C_ell - kernel.C_f)) < 4e-3 * 0.11
+    assert np.max(np.abs(regression.C_ell - kernel.C_f)) < 1e-2 * 0.11
     overlap = 0.1 - regression.overlap * regression.norm * np.sqrt(0.1)  # E[w*(w* - w)] = ρ² ∫ e^{-xt}
     law = MarchenkoPastur(0.5)
     decay = [0.1 * law.average(lambda x, s=s: np.exp(-x * s)) for s in regression.t]
@@ -70,16 +70,16 @@ def test_ridge_regression_at_long_times():
 def test_diagonal_networks_agree_with_the_specialized_solver(sides, trainer):
     """The closed and the sampled side of the data, which is the heuristic form of the theory."""
     net = df.DiagonalNetwork(0.6, 0.05)
-    special = df.solve(SPARSE, net, 10.0, tol=2e-3, trainer=trainer)
+    special = df.solve(SPARSE, net, 10.0, tol=5e-3, trainer=trainer)
     flow = df.models.diagonal_flow(net, None if sides == "closed" else False)
-    general = df.solve(SPARSE, flow, 10.0, tol=2e-3, trainer=trainer, seed=1)
+    general = df.solve(SPARSE, flow, 10.0, tol=5e-3, trainer=trainer, seed=1)
     t = np.array([0.5, 1.0, 2.0, 5.0, 10.0])
     at = special.at(t)
     values = {name: getattr(at, name) for name in ("train_error", "test_error")}
     errors = {name: getattr(at, f"{name}_se") for name in values}
     agree(general, t, values, errors, share=4.0)  # bars of six replicas: beyond three in a few of a hundred
     for name, value in values.items():
-        assert np.max(np.abs(getattr(general.at(t), name) - value)) < 4e-3 * 0.11
+        assert np.max(np.abs(getattr(general.at(t), name) - value)) < 1e-2 * 0.11
 
 
 @pytest.mark.slow
@@ -355,7 +355,7 @@ def test_stages_of_a_flow_are_measured(logistic_flow):
 def test_a_direction_dropped_before_may_come_back(bend):
     """Clipped residuals on sparse targets: what was dropped grows beside what is left, and is kept then."""
     both = df.compare(
-        SPARSE, df.models.huber_flow(bend), 3.0, d=400, runs=6, tol=1e-2, t_eval=[0.3, 1.0, 3.0]
+        SPARSE, df.models.huber_flow(bend), 3.0, d=400, runs=6, tol=2e-2, t_eval=[0.3, 1.0, 3.0]
     )
     assert both.curves.status == "finished"
     for name in CURVES:

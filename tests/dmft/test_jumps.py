@@ -84,7 +84,7 @@ def test_jumps_are_right_in_steps(name):
     """Within 4 standard errors of finite models and a bias of order 1/d."""
     task, flow, trainer, steps = FINITE[name]
     t = trainer.step * np.array([1, steps // 2, steps])
-    curves = df.solve(task, flow, t[-1], tol=1e-2, trainer=trainer)
+    curves = df.solve(task, flow, t[-1], tol=2e-2, trainer=trainer)
     runs = df.simulate(task, flow, t[-1], d=600, runs=10, t_eval=t, trainer=trainer)
     for curve in ("train_loss", "test_loss"):
         gap = getattr(curves.at(t), curve) - runs.mean(curve)
@@ -94,9 +94,9 @@ def test_jumps_are_right_in_steps(name):
 
 def test_the_hinge_loss_of_the_first_engine_is_not_back():
     """It differentiated the jump and said .868; networks say .600 ± .005, projections .601 ± .0003."""
-    curves = df.solve(LABELS, HINGE, 5.0, tol=2e-3, trainer=df.GradientDescent(0.5))
+    curves = df.solve(LABELS, HINGE, 5.0, tol=4e-3, trainer=df.GradientDescent(0.5))
     assert curves.test_loss[-1] == pytest.approx(0.601, abs=4 * curves.test_loss_se[-1])
-    assert curves.test_loss_se[-1] < 2e-3
+    assert curves.test_loss_se[-1] < 4e-3
 
 
 @pytest.mark.parametrize(
@@ -123,9 +123,9 @@ def test_truncation_that_is_felt():
     """Finite networks have .0359 ± .0008; the first engine said .110 ± .044, and "finished"."""
     task = df.Task(0.6, 0.3, df.Discrete([-1, 0, 1], [0.1, 0.7, 0.2]))
     net = df.models.TruncatedDiagonalNetwork(0.6, 0.05, 2, M=1.0)
-    curves = df.solve(task, net, 4.0, tol=2e-3, trainer=df.GradientDescent(0.2))
+    curves = df.solve(task, net, 4.0, tol=5e-3, trainer=df.GradientDescent(0.2))
     assert abs(curves.train_error[-1] - 0.0359) < 4 * np.hypot(0.0008, curves.train_error_se[-1])
-    assert curves.train_error_se[-1] < 2e-3 * 0.39
+    assert curves.train_error_se[-1] < 5e-3 * 0.39
     assert curves.status == "finished"
 
 

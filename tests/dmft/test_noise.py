@@ -36,18 +36,18 @@ def ridge_in_closed_form(trainer, lam, count):
 )
 def test_ridge_regression_with_noise_in_closed_form(noise):
     trainer = df.GradientDescent(0.2, **noise)
-    curves = df.solve(TASK, df.models.ridge_flow(0.3), 8.0, tol=2e-2, trainer=trainer)
-    wanted = ridge_in_closed_form(trainer, 0.3, 40)
+    curves = df.solve(TASK, df.models.ridge_flow(0.3), 4.0, tol=4e-2, trainer=trainer)
+    wanted = ridge_in_closed_form(trainer, 0.3, 20)
     unit = np.maximum(wanted, wanted[0])  # what tol bounds the error of the curve in
-    assert np.all(np.abs(curves.test_error - wanted) < 2e-2 * unit)
-    assert curves.test_error_se.max() < 2e-2 * max(0.19, wanted.max())
+    assert np.all(np.abs(curves.test_error - wanted) < 4e-2 * unit)
+    assert curves.test_error_se.max() < 4e-2 * max(0.19, wanted.max())
 
 
 def test_noisy_flow_of_ridge_regression_ends_at_the_posterior():
     """Every mode has its closed form, and at temperature T ends at a Gaussian of variance T/(x + λ)."""
-    lam, heat, end = 0.5, 0.1, 8.0
+    lam, heat, end = 1.0, 0.1, 4.0
     curves = df.solve(
-        TASK, df.models.ridge_flow(lam), end, tol=3e-2, trainer=df.GradientFlow(temperature=heat)
+        TASK, df.models.ridge_flow(lam), end, tol=5e-2, trainer=df.GradientFlow(temperature=heat)
     )
     t = np.asarray(curves.t)[:, None]
 
@@ -59,13 +59,13 @@ def test_noisy_flow_of_ridge_regression_ends_at_the_posterior():
 
     spectrum = MarchenkoPastur(0.5)
     wanted = spectrum.average(modes) + 0.09
-    assert np.all(np.abs(curves.test_error - wanted) < 3e-2 * np.maximum(wanted, wanted[0]))
+    assert np.all(np.abs(curves.test_error - wanted) < 5e-2 * np.maximum(wanted, wanted[0]))
     assert curves.status == "finished"
     posterior = heat * spectrum.average(lambda x: 1 / (x + lam))
     cold = df.solve(TASK, df.models.ridge_flow(lam), end, tol=1e-2)
     width = curves.test_error[-1] - cold.test_error[-1]
     assert abs(width - posterior) < 3 * curves.test_error_se[-1] + 1e-2 * 0.19
-    assert np.all(np.abs(curves.at([1.1, 7.3]).test_error - np.interp([1.1, 7.3], t[:, 0], wanted)) < 0.01)
+    assert np.all(np.abs(curves.at([0.55, 3.6]).test_error - np.interp([0.55, 3.6], t[:, 0], wanted)) < 0.01)
 
 
 EVERYTHING = dict(momentum=0.5, batch_fraction=0.5, temperature=0.01, label_noise=0.5)
@@ -82,9 +82,9 @@ EVERYTHING = dict(momentum=0.5, batch_fraction=0.5, temperature=0.01, label_nois
     ids=["network", "logistic", "network in a noisy flow", "logistic in a noisy flow"],
 )
 def test_finite_models_agree(net, trainer):
-    both = df.compare(TASK, net, 4.0, d=500, runs=8, t_eval=[0.25, 1.0, 4.0], tol=2e-2, trainer=trainer)
+    both = df.compare(TASK, net, 2.0, d=400, runs=8, t_eval=[0.25, 1.0, 2.0], tol=4e-2, trainer=trainer)
     for name in ("train_error", "test_error"):
-        allowed = 4 * both.standard_error(name) + 1 / 500  # fluctuations, and a bias of order 1/d
+        allowed = 4 * both.standard_error(name) + 1 / 400  # fluctuations, and a bias of order 1/d
         assert np.all(np.abs(both.difference(name)) < allowed)
 
 

@@ -44,11 +44,11 @@ def test_leading_directions_come_first():
 
 def test_turned_normals_scatter_less_about_the_same_curve(monkeypatch):
     """α = 10 with decay, where 27 directions are three that matter: less than half of the scatter."""
-    net, options = df.DiagonalNetwork(10.0, 0.1), dict(tol=1e-3, points=1024, throw=False)
+    net, options = df.DiagonalNetwork(10.0, 0.1), dict(tol=1e-3, points=512, throw=False)
     monkeypatch.setattr(estimates.Parts, "whole", property(lambda parts: np.asarray(parts.scatter)))
-    turned = [df.solve(TASK, net, 100.0, seed=seed, **options) for seed in range(3)]
+    turned = [df.solve(TASK, net, 100.0, seed=seed, **options) for seed in range(2)]
     monkeypatch.setattr(refine, "rehearsed", lambda *arguments: ())
-    plain = [df.solve(TASK, net, 100.0, grid=turned[0].edges, seed=seed, **options) for seed in range(3)]
+    plain = [df.solve(TASK, net, 100.0, grid=turned[0].edges, seed=seed, **options) for seed in range(2)]
     small, large = (
         np.sqrt(np.mean([one.test_error_se[-1] ** 2 for one in runs])) for runs in (turned, plain)
     )

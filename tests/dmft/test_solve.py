@@ -109,8 +109,8 @@ def test_round_trip_and_plot(standard, tmp_path):
 def test_lazy_limit_has_all_four_kernels_in_closed_form():
     """Relative error of the lazy forms is of order 1/α² = 1e-3; blocks short beside the relaxation."""
     task, net = sparse_task(), df.DiagonalNetwork(30.0)
-    edges = np.linspace(0, 3.0, 26) / 900  # t α² up to 3, fastest rate 5.8
-    curves = df.solve(task, net, edges[-1], points=2048, grid=edges, tol=1e-4)
+    edges = np.linspace(0, 2.0, 17) / 900  # t α² up to 2, fastest rate 5.8
+    curves = df.solve(task, net, edges[-1], points=1024, grid=edges, tol=1e-3)
     exact = df.theory.lazy_curves(task, net, curves.t)
     for name in ("C_w", "C_f", "R_w", "R_f"):
         gap = np.abs(getattr(curves, name) - getattr(exact, name))
@@ -160,7 +160,7 @@ def test_error_bars_hold_where_all_paths_are_alike(lam):
 )
 def test_training_ends_at_the_fixed_point(delta, alpha, lam, depth, t_max):
     task, net = sparse_task(delta), df.DiagonalNetwork(alpha, lam, depth)
-    tol = 3e-3
+    tol = 5e-3
     curves, end = df.solve(task, net, t_max, tol=tol), df.fixed_point(task, net)
     assert abs(curves.test_error[-1] - end.test_error) < tol * UNIT
     assert abs(curves.train_error[-1] - end.train_error) < tol * UNIT
@@ -219,16 +219,19 @@ def compiled(caplog):
 def test_a_shape_is_compiled_once_and_new_values_never(compiled):
     """The pilot, the first round and all their replicas are one program (weak types made it two), with points
     that are given or chosen; and grids of any length."""
-    options = dict(tol=1e-2, points=136, grid=[0.0, 0.5, 1.5, 4.0])
-    df.solve(sparse_task(), df.DiagonalNetwork(0.5, 0.1), 4.0, **options)
+    options, grid = dict(tol=1e-2, points=512), [0.0, 0.1, 0.4, 1.0]
+    nets = [df.DiagonalNetwork(alpha, lam, depth=5) for alpha, lam in ((0.5, 0.1), (0.6, 0.01), (1.0, 0.0))]
+    tasks = [
+        sparse_task(),
+        df.Task(0.7, 0.3, df.Bernoulli(0.1, 2.0)),
+        df.Task(1.7, 0.0, df.Discrete([-1, 3], [0.1, 0.9])),
+    ]
+    for task, net in zip(tasks, nets, strict=True):
+        df.solve(task, net, 1.0, grid=grid, **options)
+        assert compiled() == 1
+    df.solve(tasks[0], nets[0], 1.0, grid=np.linspace(0.0, 1.0, 2 * PAGES), **options)
+    df.solve(tasks[0], nets[2], 1.0, tol=2e-2)  # pilot and round
     assert compiled() == 1
-    df.solve(df.Task(0.7, 0.3, df.Bernoulli(0.1, 2.0)), df.DiagonalNetwork(0.2, 0.01), 4.0, **options)
-    df.solve(df.Task(1.7, 0.0, df.Discrete([-1, 3], [0.1, 0.9])), df.DiagonalNetwork(2.0), 4.0, **options)
-    longer = options | dict(grid=np.linspace(0.0, 4.0, 2 * PAGES))
-    df.solve(sparse_task(), df.DiagonalNetwork(0.5, 0.1), 4.0, **longer)
-    assert compiled() == 1
-    df.solve(sparse_task(), df.DiagonalNetwork(1.0, depth=5), 1.0, tol=2e-2)  # pilot and round
-    assert compiled() == 2
 
 
 def test_sweeps_that_are_foreseen_end_where_the_others_do(monkeypatch):
@@ -243,7 +246,7 @@ def test_sweeps_that_are_foreseen_end_where_the_others_do(monkeypatch):
     monkeypatch.setattr(refine, "round_of", counting)
     task, net = df.Task(1.2, 0.1, df.Bernoulli(0.3)), df.DiagonalNetwork(10.0, 0.001)
     edges = np.concatenate([[0.0], np.geomspace(0.01, 20.0, 14)])
-    options = dict(tol=1e-3, points=128, throw=False)
+    options = dict(tol=1e-3, points=512, throw=False)
     fast = df.solve(task, net, 20.0, grid=edges, **options)
     monkeypatch.setattr(blocks, "foreseen", lambda before, own, found, *rest: found)
     monkeypatch.setattr(ensemble, "MANY_NODES", 10**6)  # fewer rows are written down: another program
@@ -256,7 +259,7 @@ def test_sweeps_that_are_foreseen_end_where_the_others_do(monkeypatch):
 def test_what_unfinished_sweeps_leave_is_in_the_error_bars(monkeypatch):
     """The same points, with sweeps that end a thousand times too early [eq:unfinished]."""
     edges = np.concatenate([[0.0], np.geomspace(0.1, 50.0, 14)])
-    net, options = df.DiagonalNetwork(5.0, 0.01), dict(tol=1e-3, points=128, grid=edges, throw=False)
+    net, options = df.DiagonalNetwork(5.0, 0.01), dict(tol=1e-3, points=512, grid=edges, throw=False)
     tight = df.solve(sparse_task(), net, 50.0, **options)
     monkeypatch.setattr(refine, "SETTLED_SHARE", 1000 * refine.SETTLED_SHARE)
     loose = df.solve(sparse_task(), net, 50.0, **options)
@@ -410,14 +413,14 @@ def test_a_grid_for_all_is_found_in_parts_when_memory_is_short(monkeypatch):
         return original(equations, problems, *rest)
 
     monkeypatch.setattr(refine, "march_adaptively", counting)
-    net, times = df.DiagonalNetwork(np.array([0.3, 3.0])), np.array([0.5, 5.0, 20.0])
-    whole = df.solve(sparse_task(), net, 20.0, tol=0.02)
-    parts = df.solve(sparse_task(), net, 20.0, tol=0.02, memory_gb=0.01)
+    net, times = df.DiagonalNetwork(np.array([0.3, 3.0])), np.array([0.5, 2.0, 5.0])
+    whole = df.solve(sparse_task(), net, 5.0, tol=0.05)
+    parts = df.solve(sparse_task(), net, 5.0, tol=0.05, memory_gb=0.01)
     assert asked == [2, 1, 1]
     gap = np.abs(whole.at(times).test_error - parts.at(times).test_error)
-    assert np.all(gap < 0.02 * UNIT)
+    assert np.all(gap < 0.05 * UNIT)
     with pytest.raises(df.SolveError, match=r"points per replica need .* GB, more than memory_gb"):
-        df.solve(sparse_task(), net, 20.0, tol=0.02, memory_gb=0.001)
+        df.solve(sparse_task(), net, 5.0, tol=0.05, memory_gb=0.001)
 
 
 def test_a_grid_for_several_is_nowhere_longer_than_theirs():

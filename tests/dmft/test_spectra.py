@@ -17,7 +17,7 @@ TIMES = np.array([0.5, 2.0, 8.0])
 def test_ridge_flow_is_the_linear_model(spectrum):
     """Closed form by Silverstein's equation; within three of the error bars, which are below tol."""
     task = df.Task(0.5, 0.3, df.Gaussian(1.0), spectrum=spectrum)
-    curves = df.solve(task, df.models.ridge_flow(), 8.0, tol=3e-3)
+    curves = df.solve(task, df.models.ridge_flow(), 8.0, tol=1e-2)
     train, test = lazy_errors(task, df.DiagonalNetwork(1.0), TIMES)
     seen = curves.at(TIMES)
     assert np.all(np.abs(seen.test_error - test) < 3 * seen.test_error_se + 1e-5)
@@ -34,12 +34,12 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_curves_are_those_of_finite_models(name):
-    """Ten runs of d = 400: within four standard errors of both, and 1 % for 1/d."""
+    """Eight runs of d = 300: within four standard errors of both, and 1 % for 1/d."""
     net, spectrum, trainer = CASES[name]
-    task = df.Task(0.8, 0.3, df.Bernoulli(0.2), spectrum=spectrum)
+    task = df.Task(0.8, 0.3, df.Bernoulli(0.1), spectrum=spectrum)
     end = 4.0 if name == "mini-batches" else 8.0
     times = TIMES[:-1] if name == "mini-batches" else TIMES
-    pair = df.compare(task, net, end, d=400, runs=10, tol=1e-2, t_eval=times, trainer=trainer)
+    pair = df.compare(task, net, end, d=300, runs=8, tol=1e-2, t_eval=times, trainer=trainer)
     for curve in ("train_error", "test_error"):
         gap = np.abs(pair.difference(curve))
         assert np.all(gap < 4 * pair.standard_error(curve) + 0.01 * pair.runs.mean(curve)), curve
@@ -69,16 +69,18 @@ def test_ten_thousand_measured_pairs_are_taken():
         rng.uniform(0.2, 2.0, 10_000), rng.standard_normal(10_000) * (rng.random(10_000) < 0.2)
     )
     task = df.Task(0.6, 0.3, spectrum=pairs)
-    seen = df.solve(task, df.DiagonalNetwork(0.5), 3.0, tol=1e-2).at([3.0])
+    # their own closed form; bars are far below what a wrong pairing of variances and targets would make
+    seen = df.solve(task, df.models.ridge_flow(), 3.0, tol=1e-2).at([3.0])
+    train, test = lazy_errors(task, df.DiagonalNetwork(1.0), np.array([3.0]))
+    assert np.abs(seen.test_error - test) < 3 * seen.test_error_se + 1e-5
+    assert np.abs(seen.train_error - train) < 3 * seen.train_error_se + 1e-5
     same = df.Task(
         0.6,
         0.3,
         df.GaussBernoulli(0.2),
         spectrum=df.data.Spectrum.groups([(1 / 64, s) for s in np.linspace(0.2, 2.0, 129)[1::2]]),
     )
-    other = df.solve(same, df.DiagonalNetwork(0.5), 3.0, tol=1e-2).at([3.0])
     # the law they were drawn from: E[s w*²] of 10⁴ pairs is known to 3 %
-    assert seen.test_error[0] == pytest.approx(other.test_error[0], rel=0.1)
     assert df.fixed_point(task, df.DiagonalNetwork(0.5, 0.1)).test_error == pytest.approx(
         df.fixed_point(same, df.DiagonalNetwork(0.5, 0.1)).test_error, rel=0.1
     )

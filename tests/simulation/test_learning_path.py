@@ -132,11 +132,11 @@ def test_an_intercept_is_one_degree_of_freedom():
 
 @pytest.fixture(scope="module")
 def many():
-    """Paths of 40 data sets, with the truth."""
+    """Paths of 24 small data sets, with the truth."""
     found = []
-    for seed in range(40):
-        X, y, w_star = sparse_data(N, D, seed)
-        path = df.learning_path(X, y, NET, 20.0, exact=True)
+    for seed in range(24):
+        X, y, w_star = sparse_data(40, 50, seed)
+        path = df.learning_path(X, y, NET, 20.0, exact=True, probes=2)
         found.append((path, true_error(path, w_star)))
     return found
 
@@ -148,35 +148,35 @@ def test_the_estimate_is_right_on_average_and_its_error_bar_too(many):
         value, error, true = np.array(rows).T
         ratio = value / true - 1
         scatter = np.std(ratio) / np.sqrt(len(ratio))
-        # one datum of sixty less is about 2 %; the least of a noisy curve is low by as much
-        assert abs(np.mean(ratio)) < 4 * scatter + 0.02
-        assert np.mean(np.abs(value - true) < 2 * error) > 0.8  # 40 sets: 90 % within two sd of counting
-        # neither twice too wide nor twice too narrow: an rms of 40 is known to 11 %
+        # one datum of forty less is about 3 %; the least of a noisy curve is low by as much
+        assert abs(np.mean(ratio)) < 4 * scatter + 0.03
+        assert np.mean(np.abs(value - true) < 2 * error) > 0.77  # 24 sets: 90 % within two sd of counting
+        # neither twice too wide nor twice too narrow: an rms of 24 is known to 14 %
         assert 0.55 < np.sqrt(np.mean(((value - true) / error) ** 2)) < 1.5
 
 
 def test_stopping_where_the_estimate_is_least_costs_little(many):
     loss = [true[path.best] / np.min(true) - 1 for path, true in many]
     end = [true[-1] / np.min(true) - 1 for _, true in many]
-    assert np.mean(loss) < 0.12  # n = 60; .7 % at n = 400
+    assert np.mean(loss) < 0.12  # n = 40; .7 % at n = 400
     assert np.mean(loss) < 0.5 * np.mean(end)
 
 
 def test_against_the_theory():
-    """d = 800: the estimate from one data set is the curve of the infinite network, within its error bar."""
+    """d = 600: the estimate from one data set is the curve of the infinite network, within its error bar."""
     task = df.Task(0.5, 0.3, df.Bernoulli(0.1))
-    data = df.data.training_data(task, 800, seed=3)
+    data = df.data.training_data(task, 600, seed=3)
     path = df.learning_path(data.X, data.y, df.DiagonalNetwork(0.5), 30.0)
     assert not path.exact
     assert path.complete
-    curves = df.solve(task, df.DiagonalNetwork(0.5), 30.0, tol=5e-3)
+    curves = df.solve(task, df.DiagonalNetwork(0.5), 30.0, tol=1e-2)
     theory = curves.at(np.minimum(path.t, 30.0)).test_error
     off = (path.test_error - theory) / path.test_error_se
     assert np.max(np.abs(off)) < 3.0
-    assert np.min(np.abs(path.test_error_se / theory)) > 0.02  # of 400 data it is not less
+    assert np.min(np.abs(path.test_error_se / theory)) > 0.02  # of 300 data it is not less
     freedom = path.degrees_of_freedom
     assert np.all(np.diff(freedom) > -4)
-    assert 300 < freedom[-1] < 400
+    assert 225 < freedom[-1] < 300
 
 
 def test_generalized_cross_validation_is_wrong_here():
@@ -312,12 +312,14 @@ def test_a_copy_that_is_stiffer_than_the_run_is_followed():
 
 
 def test_training_that_chooses_its_end_ends_without_signal():
+    """Labels of pure noise; with a decay that leaves nothing of any weight, too."""
     rng = np.random.default_rng(1)
-    X, y = rng.standard_normal((60, 3)) / np.sqrt(3), rng.standard_normal(60)
+    X, y = rng.standard_normal((N, D)) / np.sqrt(D), rng.standard_normal(N)
     path = df.learning_path(X, y, NET, probes=2)
     assert path.t[-1] < 1e4
-    decaying = df.learning_path(X, y, df.DiagonalNetwork(0.3, 3.0, 3), probes=2)
+    decaying = df.learning_path(X, y, df.DiagonalNetwork(0.3, 50.0), probes=2)
     assert decaying.t[-1] < 1e4
+    assert np.max(np.abs(decaying.weights[-1])) < 1e-3
     steps = df.learning_path(X, y, NET, trainer=df.GradientDescent(0.1), probes=0)
     assert steps.complete
 

@@ -113,12 +113,8 @@ def dynamics(data, scale):
     curves(data, [2, 8], scale.tol, rtol=0.3)
 
 
-def small_init_curves(data, scale):
-    curves(data, [0], scale.tol)
-
-
 def small_init(data, scale):
-    small_init_curves(data, scale)
+    curves(data, [0], scale.tol)
     t = np.linspace(0.0, 150.0, 1201)
     seeds = data.sizes["run_of_rule"]
     runs = df.simulate(TASK, NET(1e-3), 150.0, d=1000, runs=seeds, t_eval=t, weights=True, progress=False)

@@ -33,13 +33,12 @@ delta = [0.4, 0.6, 0.8]
 sigma = 0.1
 prior = "bernoulli:0.2"
 [network]
-alpha = [0.1, 0.3, 1.0, 2.0]
+alpha = [0.3, 2.0]
 [simulate]
 t_max = 5
 d = 60
 runs = 2
 t_eval = [0, 1, 5]
-[phases]
 """
 
 
@@ -325,10 +324,10 @@ def test_two_workers_one_of_them_killed(tmp_path):
 
 def test_what_it_will_cost(tmp_path):
     path = tmp_path / "finite.toml"
-    path.write_text(FINITE)
+    path.write_text(FINITE + "[phases]\n")
     simulating, naming = estimate(df.studies.Study.read(path))
-    assert (simulating.points, simulating.batches) == (12, 6)
-    assert simulating.result_bytes == 12 * 2 * 2 * 3 * 8
+    assert (simulating.points, simulating.batches) == (6, 3)
+    assert simulating.result_bytes == 6 * 2 * 2 * 3 * 8
     assert simulating.seconds > 0
     assert naming.computation == "phases"
 
