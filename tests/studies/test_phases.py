@@ -176,10 +176,10 @@ def test_deep_networks_grok_at_the_same_time(sparse):
 @pytest.mark.slow
 def test_the_shift_of_grokking_converges(sparse, tmp_path):
     """α = 3 … 300 at λ = .2: from α = 10 on the shifts agree within 4 standard errors of each other."""
-    found = df.studies.grokking(sparse, 0.2, tol=5e-4)
+    found = df.studies.grokking(sparse, 0.2, tol=2e-3)
     shift, error = found.shift[1:], found.half_time_se[1:]
     assert np.all(np.abs(shift - shift.mean()) < 4 * error)
-    assert np.all(error < 0.05)
+    assert np.all(error < 0.15)
     assert abs(found.shift[0] - shift.mean()) < 0.2
     again = df.load(found.save(tmp_path / "grokking.nc"))
     assert np.array_equal(again.test_error, found.test_error, equal_nan=True)
