@@ -34,16 +34,18 @@ def test_script_is_short_and_says_what_one_sees(script):
     assert "savefig" not in text
 
 
-def coarse(function):
+def coarse(function, **options):
     """The same with little accuracy: here only the drawing is tested."""
-    return lambda *arguments, **named: function(*arguments, **named | {"tol": 0.1})
+    return lambda *arguments, **named: function(*arguments, **named | {"tol": 0.1} | options)
 
 
 @pytest.mark.parametrize("script", RUN, ids=lambda script: script.stem)
 def test_script_draws_one_labelled_figure(script, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for place, name in ((df, "solve"), (df, "compare"), (df.studies, "scaling_law")):
-        monkeypatch.setattr(place, name, coarse(getattr(place, name)))
+    monkeypatch.setattr(df.studies, "scaling_law", coarse(df.studies.scaling_law))
+    solve = coarse(df.solve, preview=True)
+    for place in ("dynafield.solve", "dynafield.studies.comparison.solve"):
+        monkeypatch.setattr(place, solve)
     plt.close("all")
     runpy.run_path(str(script), run_name="__main__")
     (number,) = plt.get_fignums()

@@ -63,7 +63,8 @@ def optimize(
     objective : str or callable, default "end"
         "end": test error in the limit of training (closed formulas, milliseconds); "time": test error at
         `t_max`; "best_stop": smallest test error up to `t_max`; "reach": time to reach the test error
-        `error`; or a function of the record that `solve` returns, written for NumPy.
+        `error`, along a straight line between two steps; or a function of the record that `solve` returns,
+        written for NumPy.
     t_max : float, optional
         Training time up to which curves are solved; needed unless the objective is "end".
     error : float, optional
