@@ -3,6 +3,7 @@
 Compiled code is kept in the user's cache, as always: the processes of a run share it, and so do later runs.
 """
 
+import gc
 import json
 import os
 import subprocess
@@ -29,12 +30,13 @@ if os.environ.get("DYNAFIELD_CHECK_TYPES") == "1":
     install_import_hook("dynafield", "beartype.beartype")
 
 import jax.monitoring  # noqa: E402
+import jaxtyping  # noqa: E402
 import matplotlib as mpl  # noqa: E402
 import matplotlib.pyplot as plt  # noqa: E402
 import pytest  # noqa: E402
 
 mpl.use("Agg")
-
+gc.set_threshold(20_000, 20, 20)  # what was traced lives on: looking for garbage in it took 5 % of the time
 
 ROOT = Path(__file__).parent.parent
 SECONDS = Path(__file__).parent / "seconds.json"
@@ -72,6 +74,8 @@ jax.monitoring.register_event_duration_secs_listener(count_compiling)
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item, nextitem):
     Compiled.seconds = 0.0
+    # slow tests are about numbers, and call a million times what the others check
+    jaxtyping.config.update("jaxtyping_disable", item.get_closest_marker("slow") is not None)
     return (yield)
 
 
