@@ -39,8 +39,9 @@ browser:         ## Debian's Chromium for the tests of the page, where it may be
 test: $(BIN)/.installed-dev lint types browser   ## set-up, lint, types, tests
 	$(BIN)/python -m pytest
 
-test-all: $(BIN)/.installed-dev lint types browser ## the same with the slow tests, shapes and types checked at run time
-	DYNAFIELD_CHECK_TYPES=1 $(BIN)/python -m pytest -m ''
+test-all: $(BIN)/.installed-dev lint types browser ## the same with shapes and types checked at run time, then the slow tests
+	DYNAFIELD_CHECK_TYPES=1 $(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m slow
 
 lint: $(BIN)/.installed-dev
 	$(BIN)/ruff check .

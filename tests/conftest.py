@@ -23,14 +23,13 @@ if "XLA_FLAGS" not in os.environ and "PYTEST_XDIST_WORKER" not in os.environ:
     )
     os.environ["XLA_FLAGS"] = QUICKLY if known.returncode == 0 else ""
 
-# shapes and types at run time: `make test-all` asks for it, since tracing takes longer with it
+# shapes and types at run time: `make test-all` asks for it, but not in slow tests
 if os.environ.get("DYNAFIELD_CHECK_TYPES") == "1":
     from jaxtyping import install_import_hook
 
     install_import_hook("dynafield", "beartype.beartype")
 
 import jax.monitoring  # noqa: E402
-import jaxtyping  # noqa: E402
 import matplotlib as mpl  # noqa: E402
 import matplotlib.pyplot as plt  # noqa: E402
 import pytest  # noqa: E402
@@ -74,8 +73,6 @@ jax.monitoring.register_event_duration_secs_listener(count_compiling)
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item, nextitem):
     Compiled.seconds = 0.0
-    # slow tests are about numbers, and call a million times what the others check
-    jaxtyping.config.update("jaxtyping_disable", item.get_closest_marker("slow") is not None)
     return (yield)
 
 

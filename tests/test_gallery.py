@@ -9,11 +9,10 @@ import matplotlib.pyplot as plt
 import pytest
 
 import dynafield as df
+from dynafield.studies import comparison
 
 DOCS = Path(__file__).parent.parent / "docs"
 SCRIPTS = sorted((DOCS / "gallery").glob("*.py"))
-LONG = ("double_descent", "theory_over_simulation", "training_in_steps")
-RUN = [pytest.param(s, marks=pytest.mark.slow) if s.stem in LONG else s for s in SCRIPTS]
 
 
 def test_page_and_scripts_agree():
@@ -34,18 +33,28 @@ def test_script_is_short_and_says_what_one_sees(script):
     assert "savefig" not in text
 
 
-def coarse(function, **options):
-    """The same with little accuracy: here only the drawing is tested."""
-    return lambda *arguments, **named: function(*arguments, **named | {"tol": 0.1} | options)
+def changed(function, **options):
+    """The same with other options."""
+    return lambda *arguments, **named: function(*arguments, **named | options)
 
 
-@pytest.mark.parametrize("script", RUN, ids=lambda script: script.stem)
+def made_small(monkeypatch):
+    """Little accuracy and small networks: here only the drawing is tested."""
+    coarse = {"tol": 0.1, "preview": True}
+    for place, name, options in (
+        (df, "solve", coarse),
+        (comparison, "solve", coarse),
+        (comparison, "simulate", {"d": 40, "runs": 2}),
+        (df.data, "training_data", {"d": 40}),
+        (df.studies, "scaling_law", {"tol": 0.1}),
+    ):
+        monkeypatch.setattr(place, name, changed(getattr(place, name), **options))
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
 def test_script_draws_one_labelled_figure(script, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(df.studies, "scaling_law", coarse(df.studies.scaling_law))
-    solve = coarse(df.solve, preview=True)
-    for place in ("dynafield.solve", "dynafield.studies.comparison.solve"):
-        monkeypatch.setattr(place, solve)
+    made_small(monkeypatch)
     plt.close("all")
     runpy.run_path(str(script), run_name="__main__")
     (number,) = plt.get_fignums()

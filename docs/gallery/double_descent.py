@@ -21,8 +21,9 @@ for (alpha, lam), colour in zip([(10.0, 0.0), (0.01, 0.0), (1.0, 0.1)], COLOURS,
     for place in [0.25, 0.5, 0.75, 1.25, 1.5, 2.0]:
         found = []
         for run in range(10):
-            X, y, w_star, _ = df.data.training_data(df.Task(place, sigma, prior), d=200, run=run)
-            found.append(np.mean((df.endpoints.minimizer(X, y, net).w - w_star) ** 2) + sigma**2)
+            data = df.data.training_data(df.Task(place, sigma, prior), d=200, run=run)
+            end = df.endpoints.minimizer(data.X, data.y, net).w
+            found.append(np.mean((end - data.w_star) ** 2) + sigma**2)
         bar = 2 * np.std(found, ddof=1) / np.sqrt(len(found))
         ax.errorbar(place, np.mean(found), yerr=bar, fmt="o", color=colour, markersize=4)
 ax.set(xlabel="samples per dimension δ = n/d", ylabel="test error", ylim=(0, 0.15))

@@ -151,7 +151,7 @@ def universality(data, scale):
 
 def rates_real(data, scale):
     curves(data, [1], scale.tol, d=200, inputs=gene_inputs("luad"), infinite=False, near=ROUNDED)
-    drawn = df.data.training_data(TASK, 200, gene_inputs("luad"), run=0)
+    drawn = df.data.training_data(TASK, 200, inputs=gene_inputs("luad"), run=0)
     values = np.linalg.svd(drawn.X, compute_uv=False) ** 2 / TASK.delta
     np.testing.assert_allclose(data["eigenvalues"].values[0], np.sort(values))
     w = df.endpoints.minimizer(drawn.X, drawn.y, NET(0.4)).w

@@ -513,10 +513,15 @@ def whole(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module")
+def all_data(whole):
+    return read(whole)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CHECKS)
-def test_all_data_are_what_the_engines_say(whole, name):
-    CHECKS[name](read(whole)[name], QUICK)
+def test_all_data_are_what_the_engines_say(all_data, name):
+    CHECKS[name](all_data[name], QUICK)
 
 
 @pytest.mark.slow
@@ -557,15 +562,14 @@ PANELS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("drawing", [*FIGURES, *BEYOND], ids=lambda d: d.name)
-def test_structure_of_all_figures(whole, drawing):
-    data = read(whole)
-    figure = drawing.draw(data)
+def test_structure_of_all_figures(all_data, drawing):
+    figure = drawing.draw(all_data)
     assert len(figure.axes) == PANELS[drawing.name]
     for ax in figure.axes:
         assert ax.get_xlabel()
         assert ax.get_ylabel()
         assert ax.lines
-    assert "{" not in drawing.caption(data)
+    assert "{" not in drawing.caption(all_data)
     dynamics = {"dynamics", "large-init", "small-init", "rates", "small-decay"}
     if dynamics & set(drawing.needs):
         entries = [*words(figure), *(t.get_text() for legend in figure.legends for t in legend.get_texts())]
@@ -755,9 +759,9 @@ FAILS = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("change", FAILS, ids=lambda c: f"{c[0]}-{c[1]}")
-def test_every_verdict_can_fail(whole, change):
-    data, (name, key, factor, expected) = read(whole), change
-    claims = judged(changed(data, name, **{key: lambda x: x * factor}))
+def test_every_verdict_can_fail(all_data, change):
+    name, key, factor, expected = change
+    claims = judged(changed(all_data, name, **{key: lambda x: x * factor}))
     failing = [c.statement for c in claims if c.source != PRINTED and not c.holds]
     assert {start for start in expected if any(s.startswith(start) for s in failing)} == expected, failing
     assert all(any(s.startswith(start) for start in expected) for s in failing), failing
