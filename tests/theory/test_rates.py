@@ -239,9 +239,8 @@ def rate_of_two_slopes(distance):
 @pytest.mark.parametrize(("distance", "resolved"), [(20, True), (45, False)])
 def test_a_rate_is_refused_where_rounding_decides_it(distance, resolved):
     """Between two groups of slopes far apart nearly every u solves the equation, and γ loses its digits."""
-    slopes = Slopes(
-        np.full(300, 1 / 300), np.zeros(300), np.repeat([0.0, float(distance)], 150), np.zeros(())
-    )
+    places = jnp.repeat(jnp.array([0.0, distance]), 150)
+    slopes = Slopes(jnp.full(300, 1 / 300), jnp.zeros(300), places, jnp.zeros(()))
     rate = below(jnp.asarray(0.5), slopes, ORDERS)[0]
     error = abs(float(rate.gamma) / rate_of_two_slopes(distance) - 1)
     assert bool(rate.error < ACCURACY) == (error < ACCURACY) == resolved
