@@ -229,8 +229,9 @@ def test_an_older_answer_never_follows_a_newer_one():
 def test_what_was_told_before_a_stop_is_not_shown_after_it():
     """Progress that waited for the document came after Stop, and the page said for ever that it trains."""
 
-    class Quiet:
-        asked = None
+    class Quiet(JobQueue):
+        def __init__(self):
+            self.asked = None
 
         def ask(self, request):
             self.asked = request

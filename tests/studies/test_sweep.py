@@ -333,8 +333,13 @@ def test_what_it_will_cost(tmp_path):
 
 
 def test_schedulers_that_are_not_there(tmp_path):
-    with pytest.raises(df.InputError, match="scheduler must be the address"):
+    """And what Dask computes afterwards is computed here, as before."""
+    dask = pytest.importorskip("dask")
+    before = dask.config.get("scheduler", None)
+    with pytest.raises(df.InputError, match="scheduler must be the address") as refused:
         df.sweep(df.studies.Study.make(BASE), tmp_path / "out", scheduler="nonsense")
+    assert refused.value.__context__ is None, "or it would keep half a client"
+    assert dask.config.get("scheduler", None) == before
     with pytest.raises(df.InputError, match="workers must be"):
         df.sweep(df.studies.Study.make(BASE), tmp_path / "out", workers=-1)
 

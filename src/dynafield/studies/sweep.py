@@ -145,9 +145,13 @@ def client_of(scheduler: Any) -> Iterator[Any]:
     if isinstance(scheduler, Client):
         yield scheduler
         return
+    client, failed = None, ""
     try:
-        client = Client(scheduler, timeout=30)
+        # not the default of all that Dask computes: one that failed would stay it, and others wait for ever
+        client = Client(scheduler, timeout=30, set_as_default=False)
     except (OSError, ValueError) as error:
-        raise InputError(f"scheduler must be the address of a Dask scheduler: {error}") from None
+        failed = str(error)
+    if client is None:  # raised out here: a kept error would keep half a client, which ends a minute late
+        raise InputError(f"scheduler must be the address of a Dask scheduler: {failed}")
     with client:
         yield client
