@@ -41,7 +41,7 @@ test: $(BIN)/.installed-dev lint types browser   ## set-up, lint, types, tests
 
 test-all: $(BIN)/.installed-dev lint types browser ## the same with shapes and types checked at run time, then the slow tests
 	DYNAFIELD_CHECK_TYPES=1 $(BIN)/python -m pytest
-	$(BIN)/python -m pytest -m slow
+	XLA_FLAGS= $(BIN)/python -m pytest -m slow  # they run for long: the compiler may try as hard as for users
 
 lint: $(BIN)/.installed-dev
 	$(BIN)/ruff check .

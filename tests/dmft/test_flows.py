@@ -385,19 +385,19 @@ FINITE = {
 def test_finite_models_of_growing_dimension(name, inputs):
     """Means within 4 standard errors and a bias that shrinks like 1/d; binary inputs give the same curves.
 
-    Six runs hardly tell their spread: that of 24 smaller ones does, which shrinks like d^(-1/2).
+    Eight runs hardly tell their spread: that of 24 smaller ones does, which shrinks like d^(-1/2).
     """
     task, flow, trainer, t_max = FINITE[name]
     times = np.array([0.5, 1.0, 2.0, 5.0, 10.0])
     times = times[times <= t_max]
     curves = df.solve(task, flow, t_max, tol=3e-3, trainer=trainer)
     spread = {}
-    for d, seeds in ((250, 24), (1000, 6)):
+    for d, seeds in ((200, 24), (600, 8)):
         runs = df.simulate(task, flow, t_max, d=d, runs=seeds, t_eval=times, trainer=trainer, inputs=inputs)
         for curve in CURVES:
             spread.setdefault(curve, runs.standard_deviation(curve))
             gap = runs.mean(curve) - getattr(curves.at(times), curve)
-            error = spread[curve] * np.sqrt(250 / d / seeds)
+            error = spread[curve] * np.sqrt(200 / d / seeds)
             error = np.hypot(error, getattr(curves.at(times), f"{curve}_se"))
             assert np.all(np.abs(gap) < 4 * error + 4 * getattr(curves, curve)[0] / d), (d, curve)
 
