@@ -39,9 +39,10 @@ browser:         ## Debian's Chromium for the tests of the page, where it may be
 test: $(BIN)/.installed-dev lint types browser   ## set-up, lint, types, tests
 	$(BIN)/python -m pytest
 
+# slow tests run for long: the compiler may try as hard as for users
 test-all: $(BIN)/.installed-dev lint types browser ## the same with shapes and types checked at run time, then the slow tests
 	DYNAFIELD_CHECK_TYPES=1 $(BIN)/python -m pytest
-	XLA_FLAGS= $(BIN)/python -m pytest -m slow  # they run for long: the compiler may try as hard as for users
+	XLA_FLAGS= $(BIN)/python -m pytest -m slow
 
 lint: $(BIN)/.installed-dev
 	$(BIN)/ruff check .
