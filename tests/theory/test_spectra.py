@@ -185,6 +185,19 @@ def test_more_random_joint_laws():
         check_random_law(seed)
 
 
+def test_many_pairs_are_those_few_that_they_repeat():
+    """Many begin with fewer nodes, and at the smaller α take more; variances differ, or are joined."""
+    variances, targets = np.array([1.0, 2.0, 0.5]), np.array([0.0, 1.0, -0.7])
+    repeated = np.tile(variances, 100) * (1 + 1e-13 * (np.arange(300) - 149.5))
+    few = df.data.Spectrum.empirical(variances, targets)
+    many = df.data.Spectrum.empirical(repeated, np.tile(targets, 100))
+    net = df.DiagonalNetwork(np.array([0.5, 1e-4]))
+    ends = [df.fixed_point(df.Task(0.5, 0.1, spectrum=spectrum), net) for spectrum in (few, many)]
+    assert [len(end[0].law().mixture.weight) for end in ends] == [3, 300]
+    for name in ("test_error", "R_w"):
+        assert getattr(ends[1], name) == pytest.approx(getattr(ends[0], name), rel=1e-10), name
+
+
 def test_units():
     """s → cs with α, λ, σ, w* as they are is t → t/c, and λ → λ/c, σ → σ/√c elsewhere."""
     base = df.Task(0.6, 0.3, df.Bernoulli(0.1), spectrum=GROUPS)

@@ -34,6 +34,8 @@ ACCURACY = 1e-10
 """Estimated relative error of the averages above which a result is refused."""
 COUNTS = (64, 256, 1024, 4096)
 """Nodes per component, tried in turn."""
+MANY = 256
+"""Strata from which on the first of COUNTS is tried too: there it saves seconds, and is mostly enough."""
 CASES = ("regularized", "ridgeless", "interpolating")
 
 
@@ -48,12 +50,15 @@ def ladder(batch: Batch, counts: tuple[int, ...]) -> tuple[Rule, ...]:
     """Rules to try in turn: more nodes, and more strata where there is a choice.
 
     Every rule is a program to compile. Without a spectrum the second is enough for nearly all problems, and
-    takes twice the milliseconds of the first: it begins there.
+    takes twice the time of the first, milliseconds for a few strata: it begins there.
     """
     levels = batch.fineness
     if len(levels) == 1:
-        rules = tuple(Rule(count, levels[0]) for count in counts[1:] or counts)
-        return rules[:1] if is_traced(batch.p) else rules
+        rules = tuple(Rule(count, levels[0]) for count in counts)
+        second = rules[1:] or rules
+        if is_traced(batch.p):
+            return second[:1]
+        return rules if len(batch.law().weight) >= MANY else second
     first = tuple(Rule(counts[0], fineness) for fineness in levels[: len(levels) - len(counts) + 1])
     return first + tuple(map(Rule, counts[1:], levels[-len(counts) + 1 :] if len(counts) > 1 else ()))
 
