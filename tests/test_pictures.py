@@ -9,6 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from PIL import Image
+from shown_numbers import farthest, numbers
 
 DOCS = Path(__file__).parent.parent / "docs"
 PICTURES = run_path(str(DOCS / "pictures.py"), run_name="pictures")
@@ -25,18 +26,18 @@ def test_a_picture_shows_what_the_library_computes(name):
     with Image.open(DOCS / name) as picture:
         known = json.loads(picture.text["Numbers"])
     assert any(len(parts) > 0 for parts in known.values())
-    assert PICTURES["farthest"](PICTURES["PICTURES"][name](), known) < 0.01, f"python docs/pictures.py {name}"
+    assert farthest(PICTURES["PICTURES"][name](), known) < 0.01, f"python docs/pictures.py {name}"
 
 
 def test_a_picture_of_other_numbers_is_noticed():
     figure, ax = plt.subplots()
     ax.loglog([1.0, 10.0, 100.0], [1.0, 0.1, 0.01])
-    known = PICTURES["numbers"](figure)
-    assert PICTURES["farthest"](figure, known) < 1e-6
+    known = numbers(figure)
+    assert farthest(figure, known) < 1e-6
     ax.lines[0].set_ydata([1.0, 0.11, 0.01])
-    assert PICTURES["farthest"](figure, known) > 0.015
+    assert farthest(figure, known) > 0.015
     ax.plot([1.0, 2.0, 3.0], [0.5, 0.5, 0.5])
-    assert PICTURES["farthest"](figure, known) == np.inf
+    assert farthest(figure, known) == np.inf
 
 
 def test_a_map_of_other_numbers_is_noticed():
@@ -48,7 +49,7 @@ def test_a_map_of_other_numbers_is_noticed():
         return figure
 
     values = np.arange(48.0).reshape(6, 8)
-    known, farthest = PICTURES["numbers"](drawn(values)), PICTURES["farthest"]
+    known = numbers(drawn(values))
     assert [len(known[kind]) for kind in ("lines", "levels", "maps")] == [0, 2, 1]
     assert farthest(drawn(values), known) < 1e-6
     other = values.copy()
