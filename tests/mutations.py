@@ -71,6 +71,10 @@ MUTATIONS = (
         "tests/theory/test_rates.py::test_one_slope_for_all_gives_the_marchenko_pastur_edge",
     ),
     Mutation(
+        "theory/rate_equations.py", "(mean(hit**2 * miss) * mean", "(mean(hit**2) * mean",
+        "tests/theory/test_rates.py::test_a_rate_is_refused_where_rounding_decides_it",
+    ),
+    Mutation(
         "theory/lazy.py", "noise / delta * ((1 - decay) ** 2", "noise * delta * ((1 - decay) ** 2",
         "tests/theory/test_lazy.py::test_errors_alone_are_those_of_the_curves",
     ),

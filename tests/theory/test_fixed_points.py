@@ -102,11 +102,8 @@ def test_the_whole_double_range_of_scale_and_depth(alpha, depth):
     pursuit = 2 * df.fixed_point(task, NET(1.0, 1e-6)).C_w - df.fixed_point(task, NET(1.0, 2e-6)).C_w
     point = df.fixed_point(task, NET(alpha, depth=depth))
     assert point.C_w == pytest.approx(pursuit, rel=1e-9 if depth > 2 else 1e-3)
-    if alpha == 0.5:
-        assert 0 < df.convergence_rate(task, NET(alpha, depth=depth)).gamma < 1e-2
-    else:  # slopes over hundreds of decades: no number of nodes tried resolves their law, and that is said
-        with pytest.raises(df.SolveError, match="the convergence rate was not found"):
-            df.convergence_rate(task, NET(alpha, depth=depth))
+    with pytest.raises(df.SolveError, match="the convergence rate was not found"):  # too few slopes around u
+        df.convergence_rate(task, NET(alpha, depth=depth))
 
 
 @pytest.mark.parametrize(

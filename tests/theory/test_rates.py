@@ -9,8 +9,8 @@ import pytest
 
 import dynafield as df
 from dynafield.numerics.roots import ORDERS
-from dynafield.theory.points import ACCURACY
 from dynafield.theory.rate_equations import Slopes, below
+from dynafield.theory.speeds import ROUNDED
 
 NET = df.DiagonalNetwork
 
@@ -224,24 +224,39 @@ def test_small_scale_of_order_one_in_ten_thousand_at_large_delta():
     )
 
 
-def rate_of_two_slopes(distance):
-    """γ at δ = ½ where half of the slopes are 1 and half e^distance, in a hundred digits."""
-    with localcontext() as context:
-        context.prec = 100
-        far, half = Decimal(distance).exp(), Decimal("0.5")
-        low, high = Decimal(1), far
-        for _ in range(400):
-            u = (low * high).sqrt()
-            low, high = (u, high) if (1 / (u + 1)) ** 2 + (far / (u + far)) ** 2 > 1 else (low, u)
-        return float((half * (1 / (u + 1) + far / (u + far)) - half) * u / half)
+def slopes_of_two_groups(distance):
+    """Exact weights that fall off from 1 and from e^distance, logarithms of slopes; δ is the second group."""
+    places = np.linspace(0.0, distance, 120)
+    parts = [3 * int(1e30 * np.exp(-1.4 * x)) + 2 * int(1e30 * np.exp(-(distance - x))) for x in places]
+    weights = [Decimal(part) / sum(parts) for part in parts]
+    return weights, places, sum(weights[60:])
 
 
-@pytest.mark.parametrize(("distance", "resolved"), [(20, True), (45, False)])
-def test_a_rate_is_refused_where_rounding_decides_it(distance, resolved):
+def rate_in_sixty_digits(weights, places, delta):
+    """γ by bisection of log u."""
+    slopes = [Decimal(x).exp() for x in places]
+
+    def mean(u, power):
+        return sum(p * (k / (u + k)) ** power for p, k in zip(weights, slopes, strict=True))
+
+    low, high = Decimal(0), Decimal(places[-1])
+    for _ in range(120):
+        middle = (low + high) / 2
+        low, high = (middle, high) if mean(middle.exp(), 2) > delta else (low, middle)
+    u = low.exp()
+    return float((mean(u, 1) - delta) * u / delta)
+
+
+@pytest.mark.parametrize(("distance", "fine"), [(4, True), (16, True), (28, True), (44, False), (60, False)])
+def test_a_rate_is_refused_where_rounding_decides_it(distance, fine):
     """Between two groups of slopes far apart nearly every u solves the equation, and γ loses its digits."""
-    places = jnp.repeat(jnp.array([0.0, distance]), 150)
-    slopes = Slopes(jnp.full(300, 1 / 300), jnp.zeros(300), places, jnp.zeros(()))
-    rate = below(jnp.asarray(0.5), slopes, ORDERS)[0]
-    error = abs(float(rate.gamma) / rate_of_two_slopes(distance) - 1)
-    assert bool(rate.error < ACCURACY) == (error < ACCURACY) == resolved
-    assert error < rate.error + 1e-13
+    with localcontext() as context:
+        context.prec = 60
+        weights, places, delta = slopes_of_two_groups(distance)
+        exact = rate_in_sixty_digits(weights, places, delta)
+    given = jnp.asarray([float(weight) for weight in weights])
+    slopes = Slopes(given, jnp.zeros(120), jnp.asarray(places), jnp.zeros(()))
+    rate = below(jnp.asarray(float(delta)), slopes, ORDERS)[0]
+    error = abs(float(rate.gamma) / exact - 1)
+    assert error < rate.rounding
+    assert (rate.rounding < ROUNDED) == fine

@@ -171,7 +171,10 @@ def solve_points(batch: Batch) -> Points:
     return Points(masks, **solved)
 
 
-def check(batch: Batch, good: Any, what: str) -> Any:
+UNRESOLVED = "the search did not converge or its averages are not resolved"
+
+
+def check(batch: Batch, good: Any, what: str, accuracy: float = ACCURACY, why: str = UNRESOLVED) -> Any:
     """Rows where `good` fails raise SolveError naming the problem; traced rows pass as a mask."""
     known = concrete(good)
     if known is None:
@@ -181,8 +184,8 @@ def check(batch: Batch, good: Any, what: str) -> Any:
         rows = {name: concrete(value) for name, value in batch.p._asdict().items()}
         text = ", ".join(f"{name}={value[bad[0]]:g}" for name, value in rows.items() if value is not None)
         raise SolveError(
-            f"{what} was not found to {ACCURACY:g} at {text}, depth={batch.depth} "
-            f"({len(bad)} of {len(known)} problems): the search did not converge or its "
-            "averages are not resolved; stay within the documented range, for targets of order one"
+            f"{what} was not found to {accuracy:g} at {text}, depth={batch.depth} "
+            f"({len(bad)} of {len(known)} problems): {why}; stay within the documented range, "
+            "for targets of order one"
         )
     return good

@@ -56,13 +56,15 @@ class Slopes(NamedTuple):
 
 
 class Rate(NamedTuple):
-    """γ with u and A, whether u was found, and the estimated error of the averages."""
+    """γ with u and A, whether u was found, the estimated error of the averages, and what rounding leaves of γ
+    (both relative)."""
 
     gamma: Float[Array, ""]
     u: Float[Array, ""]
     a: Float[Array, ""]
     found: Bool[Array, ""]
     error: Float[Array, ""]
+    rounding: Float[Array, ""]
 
 
 def slopes_along(
@@ -133,17 +135,23 @@ def below(
     log_u = fixed.log_scale + x
     at_fixed_u = jax.nn.sigmoid(slopes.log_scale + slopes.log_ratio - log_u)
     value = jnp.exp(log_u) / d * jnp.sum(fixed.weight * hit * miss)
-    of_hits, slope = quadrature_error(fixed.weight, [hit**2]), closure(x, None)[1]
+    of_hits = quadrature_error(fixed.weight, [hit**2])
     error = jnp.maximum(of_hits, quadrature_error(fixed.weight, [hit * miss]))
     if fewer is not None:
         error = jnp.maximum(error, missed(logit(stop_gradient(fewer), d, x)[0]))
-    # between groups of slopes far apart there may be less mass than rounding leaves: nothing tells u there,
-    # and with it γ, which is stationary in log u
-    error = jnp.maximum(error, ((of_hits + ROUNDING) / slope) ** 2)
+
+    def mean(values):
+        return jnp.sum(fixed.weight * values)
+
+    # where little mass lies around u, an error of B moves u far, and γ with it: ∂log γ/∂B [eq:rate_rounding]
+    effect = mean(hit * miss**2) / (mean(hit**2 * miss) * mean(hit * miss))
+    error = jnp.maximum(error, jnp.maximum(of_hits - ROUNDING, 0.0) * effect)
+    slope = closure(x, None)[1]
     x = followed(lambda x: logit(slopes, delta, x)[0], x, slope, orders)
     u, a = jnp.exp(slopes.log_scale + x), jnp.sum(slopes.weight * parts(slopes, x)[0])
     moving = (a / delta - 1) * u  # right in its derivatives; its value may cancel
-    return Rate(value + (moving - stop_gradient(moving)), u, a, found, error), at_fixed_u
+    gamma = value + (moving - stop_gradient(moving))
+    return Rate(gamma, u, a, found, error, ROUNDING * effect), at_fixed_u
 
 
 def spacing(mirror: MirrorMap, x: Float[Array, ""]) -> Float[Array, ""]:
@@ -220,4 +228,4 @@ def above(
     mean = jnp.sum(slopes.weight * terms(x, slopes)[0])
     u, a = -jnp.exp(slopes.log_scale) * jax.nn.sigmoid(x), 1 + mean
     gamma = -u * ((delta - 1) - mean) / delta
-    return Rate(gamma, u, a, found, stop_gradient(error)), slopes.weight, pull
+    return Rate(gamma, u, a, found, stop_gradient(error), jnp.zeros_like(u)), slopes.weight, pull

@@ -18,7 +18,7 @@ from dynafield.theory.fixed_points import FixedPoint, choose, describe, fixed_po
 from dynafield.theory.largest_curvature import largest_curvature
 from dynafield.theory.path_rates import PathRates
 from dynafield.theory.points import Points, check, solve_points
-from dynafield.theory.speeds import Speeds, good, large_alpha, small_alpha, solve_speeds
+from dynafield.theory.speeds import ROUNDED, Speeds, good, large_alpha, lasting, small_alpha, solve_speeds
 
 __all__ = ["ConvergenceRate", "convergence_rate", "solve_both"]
 
@@ -129,7 +129,9 @@ def describe_rate(task: Task, net: Network, batch: Batch, points: Points, speeds
             points.masks, {"regularized": regularized * one} | {c: pick(s) for c, s in known.items()}
         )
 
-    fine = check(batch, field(good, 1.0) == 1, "the convergence rate")
+    what, why = "the convergence rate", "hardly any slopes lie around u, and rounding moves it"
+    fine = check(batch, field(good, 1.0) == 1, what)
+    fine = fine & check(batch, field(lasting, 1.0) == 1, what, ROUNDED, why)
     rows = dict(
         gamma=field(lambda s: s.rate.gamma, 0.0),
         u=field(lambda s: s.rate.u, np.nan),

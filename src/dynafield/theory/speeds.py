@@ -13,10 +13,12 @@ from dynafield.theory.kernels import Kernel, Point, Speed, over_problems, rates_
 from dynafield.theory.points import ACCURACY, COUNTS, TARGET, Points, Rule, cells, harmless, ladder, laws
 from dynafield.theory.rate_equations import Slopes, above, below
 
-__all__ = ["Speeds", "good", "large_alpha", "small_alpha", "solve_speeds"]
+__all__ = ["ROUNDED", "Speeds", "good", "lasting", "large_alpha", "small_alpha", "solve_speeds"]
 
 FINE_COUNTS = (128, 512, 2048, 8192)
 """Nodes per component for δ > 1, where the smallest slopes need resolving too."""
+ROUNDED = 1e-8
+"""What rounding may leave of a rate; more nodes do not help there."""
 
 
 class Speeds(NamedTuple):
@@ -26,9 +28,19 @@ class Speeds(NamedTuple):
     interpolating: Speed | None
 
 
-def good(speed: Speed, error: float = ACCURACY) -> Any:
-    """Rows whose rate was found and is resolved."""
+def resolved(speed: Speed, error: float = TARGET) -> Any:
+    """Rows whose rate was found and needs no more nodes."""
     return speed.rate.found & (speed.rate.error < error)
+
+
+def good(speed: Speed) -> Any:
+    """Rows whose rate was found and is resolved."""
+    return resolved(speed, ACCURACY)
+
+
+def lasting(speed: Speed) -> Any:
+    """Rows of which rounding leaves eight digits."""
+    return speed.rate.rounding < ROUNDED
 
 
 def solve_speeds(batch: Batch, points: Points) -> Speeds:
@@ -38,15 +50,14 @@ def solve_speeds(batch: Batch, points: Points) -> Speeds:
         shared, static = laws(batch, rule.fineness), (batch.depth, rule.nodes)
         return over_problems(kernel, rows, shared, cells(batch, rule), *static)
 
-    fine = partial(good, error=TARGET)
     interpolating = None
     if points.interpolating is not None:
         one, zero = jnp.ones(()), jnp.zeros(())
         at_rest = Point(one, one, one, one, one > 0, zero, zero, zero)
         rows, safe_rows = (batch.p, points.interpolating), (harmless(), at_rest)
-        solve = partial(refine, partial(along, rates_below), ladder(batch, COUNTS), fine)
+        solve = partial(refine, partial(along, rates_below), ladder(batch, COUNTS), resolved)
         interpolating = solve_rows(solve, points.masks["interpolating"], rows, safe_rows)
-    solve = partial(refine, partial(along, rates_above), ladder(batch, FINE_COUNTS), fine)
+    solve = partial(refine, partial(along, rates_above), ladder(batch, FINE_COUNTS), resolved)
     ridgeless = solve_rows(solve, points.masks["ridgeless"], batch.p, harmless(delta=2.0))
     return Speeds(ridgeless, interpolating)
 
