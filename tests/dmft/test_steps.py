@@ -171,7 +171,10 @@ def test_finite_networks_of_growing_dimension(depth, trainer):
     """
     net, steps = df.DiagonalNetwork(0.7, 0.02, depth), 60
     t = trainer.step * np.array([2, 10, steps])
-    curves = df.solve(TASK, net, steps * trainer.step, trainer=trainer)
+    tol = (
+        3e-3 if isinstance(trainer, df.SGD) else 1e-3
+    )  # batches take long, and the networks' errors are no less
+    curves = df.solve(TASK, net, steps * trainer.step, tol=tol, trainer=trainer)
     for d, seeds in ((500, 32), (2000, 8)):
         runs = df.simulate(TASK, net, steps * trainer.step, d=d, runs=seeds, t_eval=t, trainer=trainer)
         for name in ("train_error", "test_error"):
