@@ -305,7 +305,7 @@ def test_two_workers_one_of_them_killed(tmp_path):
     path.write_text(FINITE.replace("batch = 2", "batch = 1").replace("d = 60", "d = 200"))
     here = df.sweep(path, tmp_path / "here", workers=0)
     how = dict(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50)
-    with LocalCluster(**how) as cluster, Client(cluster) as client:
+    with LocalCluster(**how) as cluster, Client(cluster, set_as_default=False) as client:
         victim = next(iter(client.run(os.getpid).values()))
         kept, keep = [], Store.keep
 
@@ -317,7 +317,7 @@ def test_two_workers_one_of_them_killed(tmp_path):
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Store, "keep", keep_and_kill)
-            there = df.sweep(path, tmp_path / "there", scheduler=client)
+            there = df.sweep(path, tmp_path / "there", scheduler=cluster.scheduler_address)
     assert len(kept) == len(Store.open(tmp_path / "here", df.studies.Study.read(path)).batches)
     assert there.identical(here)
 

@@ -121,7 +121,7 @@ def from_workers(client: Any, tasks: dict[Batch, Any]) -> Iterator[tuple[Batch, 
     from distributed import as_completed
 
     waiting = iter(tasks.items())
-    running = as_completed()
+    running = as_completed(loop=client.loop)  # the client need not be the default of Dask
     places: dict[str, Batch] = {}
 
     def give_out() -> None:
