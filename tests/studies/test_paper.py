@@ -5,6 +5,7 @@ import html
 import json
 import os
 import re
+import shutil
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -43,6 +44,8 @@ from tests.studies.paper_checks import CHECKS
 
 THREE = ("rates-theory", "fixed-point-ridgeless", "descent")
 """Theory alone, where networks end, and a learning curve."""
+THREE_DATA = ("rates-theory", "fixed-point-ridgeless", "small-init")
+"""The experiments that these show."""
 
 
 def reproduce(folder, *arguments, workers=1):
@@ -59,9 +62,25 @@ def close_figures():
 
 
 @pytest.fixture(scope="module")
-def three(tmp_path_factory):
+def whole(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole")
+    reproduce(folder, "--quick", workers=max(1, (os.cpu_count() or 1) // 2))  # two processes run tests
+    return folder
+
+
+@pytest.fixture(scope="module")
+def three(whole, tmp_path_factory):
+    """Three figures of data that `whole` has computed."""
     folder = tmp_path_factory.mktemp("three") / "deep" / "out"
+    (folder / "data").mkdir(parents=True)
+    for name in THREE_DATA:
+        shutil.copy(experiments.path_of(whole, name), experiments.path_of(folder, name))
     return folder, reproduce(folder, *THREE)
+
+
+@pytest.fixture(scope="module")
+def all_data(whole):
+    return read(whole)
 
 
 def read(folder):
@@ -86,15 +105,16 @@ def words(figure):
 
 
 def test_one_figure_with_data_and_report(tmp_path):
-    done = reproduce(tmp_path, "rates-theory")
-    names = {path.name for path in tmp_path.iterdir()}
+    out = tmp_path / "deep" / "out"
+    done = reproduce(out, "rates-theory")
+    names = {path.name for path in out.iterdir()}
     assert names == {
         "rates-theory.png", "rates-theory.pdf", "data", "report.html", "claims.json", "setting.json",
     }  # fmt: skip
-    CHECKS["rates-theory"](read(tmp_path)["rates-theory"], QUICK)
-    claims = json.loads((tmp_path / "claims.json").read_text())
+    CHECKS["rates-theory"](read(out)["rates-theory"], QUICK)
+    claims = json.loads((out / "claims.json").read_text())
     assert claims
-    page = (tmp_path / "report.html").read_text()
+    page = (out / "report.html").read_text()
     assert page.count('class="holds"') + page.count('class="fails"') == len(claims)
     derivative = CORRECTIONS["rate-derivative"]
     for words in (
@@ -105,12 +125,12 @@ def test_one_figure_with_data_and_report(tmp_path):
     ):  # fmt: skip
         assert seen(words) in seen(page)
     assert done.stdout.splitlines()[-4:] == [
-        str(tmp_path / "report.html"),
+        str(out / "report.html"),
         "1 of 1 claims of the paper hold",
         "0 of 1 statements that need a correction hold as printed",
         "1 of 1 corrected or added statements hold",
     ]
-    assert "1 of 1 experiments are there already" in reproduce(tmp_path, "rates-theory").stderr
+    assert "1 of 1 experiments are there already" in reproduce(out, "rates-theory").stderr
 
 
 def test_data_of_another_version_are_not_redrawn_in_silence(tmp_path, capsys):
@@ -134,7 +154,7 @@ def test_three_figures_with_data_and_report(three):
     names = {path.name for path in folder.iterdir()}
     pictures = {f"{name}.{ending}" for name in THREE for ending in ("png", "pdf")}
     assert names == pictures | {"data", "report.html", "claims.json", "setting.json"}
-    assert set(read(folder)) == {"rates-theory", "fixed-point-ridgeless", "small-init"}
+    assert set(read(folder)) == set(THREE_DATA)
     for name in sorted(pictures | {"report.html"}):
         assert name in done.stdout
     page = (folder / "report.html").read_text()
@@ -504,18 +524,6 @@ def test_pictures_of_replaced_data_go(three, tmp_path):
     assert is_a_drawing(tmp_path / "gene-histogram.pdf")
     assert (tmp_path / "paths.png").read_text() == "of other data"
     assert "paths" not in (tmp_path / "report.html").read_text()
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("whole")
-    reproduce(folder, "--quick", workers=max(1, (os.cpu_count() or 1) // 2))  # two processes run tests
-    return folder
-
-
-@pytest.fixture(scope="module")
-def all_data(whole):
-    return read(whole)
 
 
 @pytest.mark.slow
