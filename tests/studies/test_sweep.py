@@ -19,6 +19,7 @@ from dynafield.numerics.processes import in_single_threads
 from dynafield.records import files
 from dynafield.studies.estimate import estimate
 from dynafield.studies.store import Store
+from dynafield.studies.sweep import client_of
 
 BASE = {
     "task": {"delta": 0.5, "sigma": 0.1, "prior": "bernoulli:0.1"},
@@ -318,6 +319,9 @@ def test_two_workers_one_of_them_killed(tmp_path):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Store, "keep", keep_and_kill)
             there = df.sweep(path, tmp_path / "there", scheduler=cluster.scheduler_address)
+        with client_of(client) as given:
+            assert given is client
+        assert client.status == "running", "a client of the user is not closed"
     assert len(kept) == len(Store.open(tmp_path / "here", df.studies.Study.read(path)).batches)
     assert there.identical(here)
 
