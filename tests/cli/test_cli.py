@@ -2,10 +2,8 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -30,13 +28,6 @@ def call(cache, *arguments):
 def invoke(*arguments):
     """The command in this process; exceptions pass through."""
     return CliRunner().invoke(main.app, arguments, catch_exceptions=False)
-
-
-def test_one_problem_prints_a_block(tmp_path):
-    done = call(tmp_path, "fixed-point", "--lam", "0.1")
-    assert done.returncode == 0
-    assert done.stderr == ""
-    assert "C_w          0.01916405236" in done.stdout
 
 
 def test_json_is_json():
@@ -205,15 +196,17 @@ def test_version():
     assert invoke("--version").stdout.strip() == f"dynafield {df.__version__}"
 
 
-def test_a_second_command_finds_compiled_code(tmp_path):
+def test_one_problem_prints_a_block_and_the_next_command_finds_compiled_code(tmp_path):
     """The cache is filled by the first command and used, in silence, by the second."""
-    call(tmp_path, "fixed-point")
+    first = call(tmp_path, "fixed-point", "--lam", "0.1")
     kept = {p: p.stat().st_mtime for p in tmp_path.rglob("*-cache")}
     assert kept
-    time.sleep(0.01)
-    done = call(tmp_path, "fixed-point", "--alpha", "0.3")
-    assert done.returncode == 0
-    assert done.stderr == ""
+    second = call(tmp_path, "fixed-point", "--lam", "0.2")
+    expected = df.fixed_point(df.Task(0.5, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(0.5, 0.2)).C_w
+    for done, number in ((first, "0.01916405236"), (second, f"{float(expected):.8f}")):
+        assert done.returncode == 0
+        assert done.stderr == ""
+        assert f"C_w          {number}" in done.stdout
     assert {p: p.stat().st_mtime for p in tmp_path.rglob("*-cache")} == kept
 
 
@@ -261,19 +254,33 @@ def test_simulate_reads_a_matrix(tmp_path):
         invoke("simulate", "--inputs", "missing.npy")
 
 
+STOPS_ITSELF = """
+import os, signal, sys, threading, time
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # started from the background, it would be ignored
+
+
+def later():
+    while "dynafield.simulation.simulate" not in sys.modules:
+        time.sleep(0.05)
+    began = time.process_time()
+    while time.process_time() < began + 2.0:  # a run takes a few milliseconds
+        time.sleep(0.05)
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+threading.Thread(target=later, daemon=True).start()
+"""
+
+
 def test_ctrl_c_in_simulate_keeps_finished_runs(tmp_path):
     out = tmp_path / "runs.nc"
-    # started from the background, a process ignores Ctrl-C unless told not to
-    listen = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
     options = ["simulate", "--d", "60", "--runs", "100000", "--t-max", "1", "--out", str(out)]
-    command = [sys.executable, "-c", listen + DYNAFIELD[-1], *options]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(12.0)  # imports take a few seconds on a busy machine, a run a few milliseconds
-    process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "of 100000 asked for" in stdout
-    assert "interrupted" in stderr
+    command = [sys.executable, "-c", STOPS_ITSELF + DYNAFIELD[-1], *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 130
+    assert "of 100000 asked for" in done.stdout
+    assert "interrupted" in done.stderr
     runs = df.load(out)
     assert 0 < runs.count < 100_000
     assert not runs.complete
