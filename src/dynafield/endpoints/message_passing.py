@@ -169,7 +169,8 @@ def amp(
     if net.lam == 0:
         if len(X) == X.shape[1]:
             raise InputError("X must not be square where lam is 0: message passing has no fixed point there")
-        check_rank(X)
+        with fitting_threads(X.size):
+            check_rank(X)
     s = np.ones(1)
     if variances is not None:
         s = np.array(real_vector("variances", variances, lambda x: x > 0, "a vector of numbers > 0"))

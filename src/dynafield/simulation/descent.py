@@ -1,6 +1,8 @@
 r"""Steps of gradient descent on (u, v) of many networks on one data set, with momentum or mini-batches."""
 
 from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
 
 import jax
 import numpy as np
@@ -79,13 +81,19 @@ def descend(
     return diverged
 
 
+@lru_cache(maxsize=8)
+def compiled(rule: Update) -> Any:
+    """The update of an optimizer, compiled once for all runs."""
+    return jax.jit(rule.after)
+
+
 class Mover:
     """An optimizer with its memory."""
 
     def __init__(self, trainer: Steps, state: Float[np.ndarray, "2 p d"]):
         self.trainer, rule = trainer, Update.of(trainer)
         self.memory = rule.begun(state)
-        self.after = rule.after if rule.transformation is None else jax.jit(rule.after)
+        self.after = rule.after if rule.transformation is None else compiled(rule)
 
     def moved(
         self, state: Float[np.ndarray, "2 p d"], rates: Float[np.ndarray, "2 p d"], step: float

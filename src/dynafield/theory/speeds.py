@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
+from dynafield.numerics.compiling import lightly_compiled
 from dynafield.numerics.roots import ORDERS
-from dynafield.problem.spectra import JointLaw
 from dynafield.theory.batch import Batch, refine, solve_rows
 from dynafield.theory.kernels import Kernel, Point, Speed, over_problems, rates_above, rates_below
 from dynafield.theory.points import ACCURACY, COUNTS, TARGET, Points, Rule, cells, harmless, ladder, laws
@@ -70,19 +70,27 @@ def large_alpha(batch: Batch) -> Any:
     if batch.task.spectrum is None:
         return scale * (1 - p.delta**-0.5) ** 2
     law = batch.law(batch.fineness[-1])
-    return scale * jnp.vectorize(lambda delta: linear_rate(law, batch.lowest, delta))(p.delta)
+    least = jnp.min(jnp.asarray(law.variance)) if batch.lowest is None else batch.lowest
+    return scale * rates_of(slopes_of(law.variance, law.weight, 0.0 * law.mean, least), p.delta)
 
 
-def linear_rate(law: JointLaw, lowest: Any, delta: Any) -> Any:
-    """γ of a linear model: its slopes are the variances; zero at δ = 1."""
-    least = jnp.min(jnp.asarray(law.variance)) if lowest is None else lowest
-    slopes = Slopes(
-        jnp.asarray(law.weight), jnp.zeros(len(law.weight)), jnp.log(law.variance / least), jnp.log(least)
-    )
-    few: Any = jnp.where(delta < 1, delta, 0.5)
-    many: Any = jnp.where(delta > 1, delta, 2.0)
-    rates = below(few, slopes, ORDERS)[0].gamma, above(many, lambda _: slopes, ORDERS)[0].gamma
-    return jnp.where(delta < 1, rates[0], jnp.where(delta > 1, rates[1], 0.0))
+def slopes_of(values: Any, weight: Any, s: Any, least: Any) -> Slopes:
+    """Slopes of a discrete law in units of the least."""
+    ratio, scale = jnp.log(jnp.asarray(values) / least), jnp.log(jnp.asarray(least))
+    return Slopes(jnp.asarray(weight), jnp.asarray(s), ratio, scale)
+
+
+@partial(lightly_compiled, static=())
+def rates_of(slopes: Slopes, delta: Any) -> Any:
+    """γ of a linear model with slopes that are known, for one or several δ; zero at δ = 1."""
+
+    def one(delta):
+        few: Any = jnp.where(delta < 1, delta, 0.5)
+        many: Any = jnp.where(delta > 1, delta, 2.0)
+        rates = below(few, slopes, ORDERS)[0].gamma, above(many, lambda _: slopes, ORDERS)[0].gamma
+        return jnp.where(delta < 1, rates[0], jnp.where(delta > 1, rates[1], 0.0))
+
+    return jnp.vectorize(one)(delta)
 
 
 def small_alpha(batch: Batch) -> Any:
@@ -101,11 +109,5 @@ def small_alpha(batch: Batch) -> Any:
         return jnp.where(applies, jnp.nan, zero)
     depth, strata = batch.depth, batch.law()
     kappa = 0.5 * strata.variance * (depth * jnp.abs(strata.mean)) ** (2 - 2 / depth)
-    least = jnp.min(kappa)
-    law = Slopes(jnp.asarray(strata.weight), jnp.asarray(strata.mean), jnp.log(kappa / least), jnp.log(least))
-
-    def limit(delta):
-        return above(delta, lambda _: law, ORDERS)[0].gamma
-
-    delta = jnp.where(applies, p.delta, 2.0)
-    return jnp.where(applies, jnp.vectorize(limit)(delta), zero)
+    law = slopes_of(kappa, strata.weight, strata.mean, jnp.min(kappa))
+    return jnp.where(applies, rates_of(law, jnp.where(applies, p.delta, 2.0)), zero)
