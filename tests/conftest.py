@@ -12,8 +12,13 @@ from pathlib import Path
 
 from dynafield.compiled import make_room
 
+# there is a worker for each core: more threads in each would only wait for each other
+for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
+
 # most programs of the tests run for a moment: the compiler need not try hard, if it knows these words
 QUICKLY = "--xla_cpu_use_fusion_emitters=false --xla_backend_optimization_level=0"
+QUICKLY += " --xla_cpu_multi_thread_eigen=false"
 if "XLA_FLAGS" not in os.environ and "PYTEST_XDIST_WORKER" not in os.environ:
     known = subprocess.run(
         [sys.executable, "-c", "import jax; jax.devices()"],
