@@ -89,7 +89,7 @@ def by_estimate(X, y):
     return min(paths, key=lambda path: path.test_error[path.best]).w
 
 
-def against_folds(n=150, d=300, count=30):
+def against_folds(n=150, d=300, count=20):
     """Risk and time of both choices, over data sets."""
     found = []
     for seed in range(count):
@@ -147,7 +147,7 @@ def tasks():
         yield name, X, signal + 0.5 * np.std(signal) * rng.standard_normal(1300), 300
 
 
-def against_lasso_and_ridge(splits=4):
+def against_lasso_and_ridge(splits=3):
     """Test errors relative to the variance of labels, and seconds, on the same splits."""
     lines = ["| task | dynafield | LassoCV | RidgeCV | own estimate | seconds |", "|---|---|---|---|---|---|"]
     for name, X, y, n in tasks():
@@ -178,7 +178,7 @@ def against_lasso_and_ridge(splits=4):
     return "\n".join(lines)
 
 
-def classifiers(splits=4):
+def classifiers(splits=3):
     """Logistic losses and shares of wrong labels on the same splits."""
     lines = [
         "| task | dynafield: loss, wrong | own estimate | LogisticRegressionCV: loss, wrong | seconds |",
@@ -232,14 +232,14 @@ What `learning_path` costs beside training alone, to t = 100, compiled before. T
 
 {against_folds()} (Each datum is left out.)
 
-{against_folds(500, 1000, 5)} (By probes.) Folds and estimate train by the same code; the aim was a risk within 1 %, 5 times faster.
+{against_folds(500, 1000, 4)} (By probes.) Folds and estimate train by the same code; the aim was a risk within 1 %, 5 times faster.
 
-Test error over the variance of the labels: means and standard errors over 4 splits, 300 training data each. The own estimate is that of
+Test error over the variance of the labels: means and standard errors over 3 splits, 300 training data each. The own estimate is that of
 the chosen model, from training data alone. Seconds of a fit: dynafield (the first with what it compiles), `LassoCV`, `RidgeCV`.
 
 {against_lasso_and_ridge()}
 
-Two classes, 200 training data, means over 4 splits; seconds of both.
+Two classes, 200 training data, means over 3 splits; seconds of both.
 
 {classifiers()}
 
