@@ -12,7 +12,7 @@ import dynafield as df
 from dynafield.figures.style import COLOURS
 
 sigma, prior = 0.1, df.Bernoulli(0.1)
-delta = np.concatenate([np.linspace(0.1, 0.98, 80), np.linspace(1.02, 2, 60)])
+delta = np.concatenate([np.linspace(0.1, 0.98, 45), np.linspace(1.02, 2, 30)])
 ax = plt.subplots(figsize=(6, 3.6), layout="constrained")[1]
 for (alpha, lam), colour in zip([(10.0, 0.0), (0.01, 0.0), (1.0, 0.1)], COLOURS, strict=False):
     net = df.DiagonalNetwork(alpha, lam)

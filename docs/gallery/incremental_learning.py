@@ -21,7 +21,7 @@ def active(target, t):
 
 
 ax = plt.subplots(figsize=(6, 3.6), layout="constrained")[1]
-times = np.linspace(0, 50, 201)
+times = np.linspace(0, 50, 101)
 for target, chance, colour in zip([2.0, 1.0, 0.5, 0.0], [0.1, 0.1, 0.1, 0.7], COLOURS, strict=False):
     fraction, error = np.array([active(target, t) for t in times]).T / chance
     ax.plot(times, fraction, color=colour, label=f"w* = {target:g}")

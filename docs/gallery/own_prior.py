@@ -25,7 +25,7 @@ class Laplace(df.data.Prior):
         return df.data.Components(weight / weight.sum(), np.zeros_like(r), self.scale * r)
 
 
-lam = np.geomspace(0.01, 2, 100)
+lam = np.geomspace(0.01, 2, 50)
 kinds = df.Gaussian(1.0), Laplace(0.5**0.5), df.GaussBernoulli(0.1, 10**0.5)
 priors = dict(zip(("Gaussian", "Laplace", "sparse"), kinds, strict=True))
 ax = plt.subplots(figsize=(6, 3.6), layout="constrained")[1]

@@ -12,5 +12,5 @@ import dynafield as df
 deltas = np.array([[0.3], [0.5], [0.7]])
 task = df.Task(delta=deltas, sigma=0.1, prior=df.Bernoulli(0.1))
 
-df.tradeoff(task, alphas=np.geomspace(1e-3, 10, 100)).plot()
+df.tradeoff(task, alphas=np.geomspace(1e-3, 10, 50)).plot()
 plt.show()

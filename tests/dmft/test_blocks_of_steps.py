@@ -13,8 +13,9 @@ from dynafield.numerics.spectra import MarchenkoPastur
 
 TASK = df.Task(0.5, 0.1, df.Bernoulli(0.1))
 UNIT = 0.11
-NUMBERS = np.arange(240)
-WARM_UP = 0.2 * (0.01 + 0.5 * (1 + np.cos(np.pi * NUMBERS / 240))) * np.minimum(1.0, (NUMBERS + 1) / 40)
+COUNT = 240
+NUMBERS = np.arange(COUNT)
+WARM_UP = 0.2 * (0.01 + 0.5 * (1 + np.cos(np.pi * NUMBERS / COUNT))) * np.minimum(1.0, (NUMBERS + 1) / 40)
 
 
 @pytest.mark.parametrize("steps", [np.full(40, 0.1), np.geomspace(1.0, 0.05, 40)], ids=["even", "falling"])
@@ -43,13 +44,13 @@ def test_a_block_is_stable_wherever_its_steps_are(count):
 
 
 CASES = [
-    (TASK, df.DiagonalNetwork(0.3, 0.01), df.GradientDescent(0.05), 240),
-    (TASK, df.DiagonalNetwork(0.5), df.GradientDescent(WARM_UP, 0.8), 240),
+    (TASK, df.DiagonalNetwork(0.3, 0.01), df.GradientDescent(0.05), COUNT),
+    (TASK, df.DiagonalNetwork(0.5), df.GradientDescent(WARM_UP, 0.8), COUNT),
     (
         df.Task(2.0, 0.5, df.Gaussian(1.0)),
         df.models.logistic_flow(0.1),
         df.GradientDescent(0.05, 0.7, True),
-        240,
+        COUNT,
     ),
     (TASK, df.DiagonalNetwork(0.5, 0.01, 3), df.GradientDescent(0.05), 2000),
 ]
@@ -63,7 +64,7 @@ CASES = [
 def test_blocks_are_single_steps(task, net, trainer, count):
     """Curve by curve, within two standard errors of both and the share of the tolerance time may use."""
     t_max = float(trainer.times(1e9 if trainer.scheduled else count * trainer.step)[-1])
-    arguments = dict(trainer=trainer, tol=1e-2, points=256)
+    arguments = dict(trainer=trainer, tol=1e-2, preview=True)  # the same 256 points for both
     blocks = df.solve(task, net, t_max, **arguments)
     single = df.solve(task, net, t_max, grid=trainer.times(t_max), **arguments)
     assert len(single.edges) == count + 1
@@ -77,8 +78,8 @@ def test_blocks_are_single_steps(task, net, trainer, count):
 
 
 def test_heavy_ball_in_blocks_at_large_alpha():
-    """Marchenko–Pastur averages of the polynomials of 300 steps, of which most are in blocks, at α = 30."""
-    alpha, count, trainer, law = 30.0, 300, df.HeavyBall(2e-5, 0.8), MarchenkoPastur(0.5)
+    """Marchenko–Pastur averages of the polynomials of 240 steps, of which most are in blocks, at α = 30."""
+    alpha, count, trainer, law = 30.0, COUNT, df.HeavyBall(2e-5, 0.8), MarchenkoPastur(0.5)
 
     def shrunk(x):
         now, move, all_ = np.ones_like(x), np.zeros_like(x), []
@@ -88,19 +89,21 @@ def test_heavy_ball_in_blocks_at_large_alpha():
             now = now + move
         return np.stack(all_)
 
-    curves = df.solve(TASK, df.DiagonalNetwork(alpha), count * trainer.step, tol=5e-3, trainer=trainer)
+    curves = df.solve(
+        TASK, df.DiagonalNetwork(alpha), count * trainer.step, tol=1e-2, trainer=trainer, preview=True
+    )
     assert len(curves.edges) < count / 2
     noise = law.average(lambda x: (1 - shrunk(x)) ** 2 / np.where(x > 0, x, 1.0))
     test = 0.1 * law.average(lambda x: shrunk(x) ** 2) + 0.01 / 0.5 * noise + 0.01
     wanted = test[np.round(curves.t / trainer.step).astype(int)]
-    assert np.max(np.abs(curves.test_error - wanted)) < 5e-3 * UNIT
+    assert np.max(np.abs(curves.test_error - wanted)) < 1e-2 * UNIT
 
 
 def test_short_steps_are_the_flow():
-    """20,000 of them; E(η) - E(0) is of the first order in η, below 1e-3 here."""
+    """20,000 of them; E(η) - E(0) is of the first order in η, below 1e-3 here. The points are the same."""
     net = df.DiagonalNetwork(0.5)
-    steps = df.solve(TASK, net, 20.0, tol=2e-3, trainer=df.GradientDescent(1e-3))
-    flow = df.solve(TASK, net, 20.0, tol=2e-3)
+    steps = df.solve(TASK, net, 20.0, tol=2e-3, trainer=df.GradientDescent(1e-3), preview=True)
+    flow = df.solve(TASK, net, 20.0, tol=2e-3, preview=True)
     at = np.array([0.1, 1.0, 5.0, 20.0])
     for name in ("train_error", "test_error"):
         assert getattr(steps.at(at), name) == pytest.approx(getattr(flow.at(at), name), abs=1.5e-3 * UNIT)
@@ -125,7 +128,7 @@ def test_curvature_at_the_start_is_the_edge_of_the_spectrum():
     assert most_curvature(order.equations) == 2 * CAUTION
 
 
-@pytest.mark.parametrize("factor", [2.1, 2.3, 3.0])
+@pytest.mark.parametrize("factor", [2.1, 3.0])
 def test_catapults_are_taken_step_by_step(factor):
     step = lazy_step(factor, 3.0)
     trainer, count = df.GradientDescent(step), 160
@@ -165,7 +168,7 @@ def test_divergence_is_reported_at_the_same_step():
 
 def test_records_of_blocks(tmp_path):
     trainer = df.GradientDescent(0.05)
-    curves = df.solve(TASK, df.DiagonalNetwork(0.5), 15.0, tol=2e-2, trainer=trainer)
+    curves = df.solve(TASK, df.DiagonalNetwork(0.5), 15.0, tol=2e-2, trainer=trainer, preview=True)
     assert len(curves.t) < 150
     assert np.all(trainer.number("t", curves.t) >= 0)  # whole steps
     every = curves.at(trainer.times(15.0))

@@ -20,7 +20,7 @@ from dynafield.dmft.solve import checked
 TASK = df.Task(0.5, 0.1, df.Bernoulli(0.1))
 GROUPS = df.Task(0.5, 0.1, df.Gaussian(1.0), df.data.Spectrum.groups([(0.1, 4.0), (0.9, 0.5)]))
 NET, LOGISTIC = df.DiagonalNetwork(0.5, 0.01), df.models.logistic_flow(lam=0.1)
-SAME = dict(tol=1e-2, points=256)
+SAME = dict(tol=1e-2, points=256, preview=True)
 """With three derivatives of a network at this number of points, most tests run the same two programs.
 
 The task of groups has strata of 128 and 256 rows, too.
@@ -32,7 +32,7 @@ BLOCKS_OF_STEPS = 0.05 * np.array([0, 1, 2, 3, 9, 15])
 PROBLEMS = {
     "flow": (TASK, NET, BLOCKS, None, ("delta", "sigma", "lam")),
     "deep": (TASK, df.DiagonalNetwork(0.7, 0.01, 3), BLOCKS, None, ("delta", "alpha", "lam")),
-    "steps": (TASK, NET, CLOCK, df.GradientDescent(0.2), ("alpha", "step", ("step", 3))),
+    "steps": (TASK, NET, CLOCK, df.HeavyBall(0.2, 0.5), ("alpha", "step", ("step", 3))),
     "blocks of steps": (
         TASK,
         NET,
@@ -173,14 +173,14 @@ def test_many_problems_are_differentiated_together():
 
 
 def test_jax_differentiates_through_solve():
-    options = dict(grid=[0.0, 0.3, 1.0, 3.0], points=256)
+    options = dict(grid=[0.0, 0.3, 1.0], points=256, preview=True)
     numbers = (0.5, 0.5, 0.1)
 
     def curve(alpha, delta, sigma):
         task = df.Task(delta, sigma, df.Bernoulli(0.1))
-        return df.solve(task, df.DiagonalNetwork(alpha), 3.0, **options).test_error
+        return df.solve(task, df.DiagonalNetwork(alpha), 1.0, **options).test_error
 
-    plain = df.solve(TASK, df.DiagonalNetwork(0.5), 3.0, **options)
+    plain = df.solve(TASK, df.DiagonalNetwork(0.5), 1.0, **options)
     known = plain.derivatives("alpha", "delta", "sigma")
     slopes = jax.jacfwd(curve, argnums=(0, 1, 2))(*numbers)
     for slope, one in zip(slopes, known.values(), strict=True):
@@ -202,11 +202,11 @@ def test_every_step_of_a_schedule_has_a_derivative():
     sizes = np.array([0.1, 0.2, 0.4])
 
     def end(steps):
-        trainer = df.GradientDescent(steps)
+        trainer = df.GradientDescent(steps, 0.5)  # with momentum, as the steps above
         return df.solve(TASK, NET, jnp.sum(steps), trainer=trainer, **SAME).test_error[-1]
 
     slopes = jax.grad(end)(sizes)
-    derivative = df.solve(TASK, NET, sizes.sum(), trainer=df.GradientDescent(sizes), **SAME).derivative(
+    derivative = df.solve(TASK, NET, sizes.sum(), trainer=df.GradientDescent(sizes, 0.5), **SAME).derivative(
         "step"
     )
     assert derivative.test_error.shape == (3, 4)

@@ -70,16 +70,16 @@ def test_ridge_regression_at_long_times():
 def test_diagonal_networks_agree_with_the_specialized_solver(sides, trainer):
     """The closed and the sampled side of the data, which is the heuristic form of the theory."""
     net = df.DiagonalNetwork(0.6, 0.05)
-    special = df.solve(SPARSE, net, 10.0, tol=5e-3, trainer=trainer)
+    tol, t = (1e-2, [0.5, 1.0, 2.0, 5.0]) if sides == "closed" else (5e-3, [0.5, 1.0, 2.0, 5.0, 10.0])
+    special = df.solve(SPARSE, net, t[-1], tol=tol, trainer=trainer)
     flow = df.models.diagonal_flow(net, None if sides == "closed" else False)
-    general = df.solve(SPARSE, flow, 10.0, tol=5e-3, trainer=trainer, seed=1)
-    t = np.array([0.5, 1.0, 2.0, 5.0, 10.0])
+    general = df.solve(SPARSE, flow, t[-1], tol=tol, trainer=trainer, seed=1)
     at = special.at(t)
     values = {name: getattr(at, name) for name in ("train_error", "test_error")}
     errors = {name: getattr(at, f"{name}_se") for name in values}
     agree(general, t, values, errors, share=4.0)  # bars of six replicas: beyond three in a few of a hundred
     for name, value in values.items():
-        assert np.max(np.abs(getattr(general.at(t), name) - value)) < 1e-2 * 0.11
+        assert np.max(np.abs(getattr(general.at(t), name) - value)) < 2 * tol * 0.11
 
 
 @pytest.mark.slow
@@ -198,7 +198,7 @@ def test_functions_of_time(regression):
         p=lambda g, theta, t: -g / (1.0 + t),
         theta0=0.0,
     )
-    curves = df.solve(SPARSE, flow, 20.0, tol=2e-3, seed=3)
+    curves = df.solve(SPARSE, flow, 20.0, tol=1e-2, seed=3)
     t = np.array([0.5, 2.0, 8.0, 20.0])
     same = regression.at(np.log1p(t))
     values = {name: getattr(same, name) for name in ("train_error", "test_error")}
@@ -238,16 +238,16 @@ def test_a_flow_that_blows_up_says_when():
 def logistic():
     """Fifteen steps of logistic regression, in theory and in finite models."""
     trainer = df.GradientDescent(1.0)
-    return df.compare(LABELS, df.models.logistic_flow(0.05), 15.0, d=800, runs=8, tol=5e-3, trainer=trainer)
+    return df.compare(LABELS, df.models.logistic_flow(0.05), 15.0, d=400, runs=8, tol=1e-2, trainer=trainer)
 
 
 def test_logistic_regression_in_finite_models(logistic):
     """Within 4 standard errors and a bias of order 1/d."""
     for name in CURVES:
         gap, error = logistic.difference(name), logistic.standard_error(name)
-        assert np.all(np.abs(gap) < 4 * error + 2.0 * logistic.runs.mean(name)[0] / 800), name
+        assert np.all(np.abs(gap) < 4 * error + 2.0 * logistic.runs.mean(name)[0] / 400), name
     at = logistic.curves.overlap[np.round(logistic.t).astype(int)]
-    spread = 4 * np.std(logistic.runs.overlap, axis=0) / np.sqrt(8) + 2 / 800
+    spread = 4 * np.std(logistic.runs.overlap, axis=0) / np.sqrt(8) + 2 / 400
     assert np.all(np.abs(np.mean(logistic.runs.overlap, axis=0) - at) < spread)
 
 
@@ -287,31 +287,21 @@ def test_results_are_saved_and_drawn(logistic, tmp_path):
         logistic.curves.at(0.3)
 
 
-def test_several_tasks_at_once():
-    task = df.Task(np.array([0.5, 2.0]), 0.1, df.Bernoulli(0.1))
-    both = df.solve(task, df.models.ridge_flow(), 4.0, tol=5e-3)
-    assert both.test_error.shape == (2, len(both.t))
-    for k, delta in enumerate((0.5, 2.0)):
-        exact = df.theory.lazy_curves(df.Task(delta, 0.1, task.prior), df.DiagonalNetwork(1.0), [1.0, 4.0])
-        assert np.max(np.abs(both.at([1.0, 4.0]).test_error[k] - exact.test_error)) < 5e-3 * 0.11
-    assert both[1].law(1.0).theta.ndim == 1
-
-
 def test_numbers_of_a_flow_may_be_arrays(tmp_path):
     """Several δ and λ at once are what each is alone, in files too; every datum kept has its f."""
     task, lam = df.Task([[0.8], [2.0]], 0.5, df.Bernoulli(0.3)), np.array([0.05, 0.2, 0.8])
-    several = df.solve(task, df.models.logistic_flow(lam), 3.0, tol=2e-2)
+    several = df.solve(task, df.models.logistic_flow(lam), 2.0, tol=2e-2, preview=True)
     assert several.test_loss.shape == (2, 3, len(several.t))
     assert np.shape(several.f) == (*np.shape(several.f_star), len(several.t))
-    alone = df.solve(
-        df.Task(2.0, 0.5, task.prior), df.models.logistic_flow(0.2), 3.0, tol=2e-2, grid=several.edges
-    )
+    one = df.Task(2.0, 0.5, task.prior), df.models.logistic_flow(0.2)
+    alone = df.solve(*one, 2.0, tol=2e-2, grid=several.edges, preview=True)
     gap = np.abs(several.test_loss[1, 1] - alone.test_loss)
     assert np.all(gap < 3 * np.hypot(several.test_loss_se[1, 1], alone.test_loss_se) + 1e-12)
     again = df.load(several.save(tmp_path / "several.nc"))
     np.testing.assert_array_equal(again.train_loss, several.train_loss)
     assert again.net.numbers()["lam"].shape == (3,)
-    last, error = several[1, 1].data_observable(df.models.logistic_flow(0.2).loss, 3.0)
+    assert several[1, 1].law(1.0).theta.ndim == 1
+    last, error = several[1, 1].data_observable(one[1].loss, 2.0)
     assert abs(last - several.train_loss[1, 1, -1]) < 4 * error
 
 
@@ -351,12 +341,9 @@ def test_stages_of_a_flow_are_measured(logistic_flow):
     assert df.phases(SPARSE, df.models.diagonal_flow(df.DiagonalNetwork(10.0, 0.2)))[0].name == "lazy"
 
 
-@pytest.mark.parametrize("bend", [0.1, 0.5])
-def test_a_direction_dropped_before_may_come_back(bend):
+def test_a_direction_dropped_before_may_come_back():
     """Clipped residuals on sparse targets: what was dropped grows beside what is left, and is kept then."""
-    both = df.compare(
-        SPARSE, df.models.huber_flow(bend), 3.0, d=400, runs=6, tol=2e-2, t_eval=[0.3, 1.0, 3.0]
-    )
+    both = df.compare(SPARSE, df.models.huber_flow(0.1), 3.0, d=400, runs=6, tol=2e-2, t_eval=[0.3, 1.0, 3.0])
     assert both.curves.status == "finished"
     for name in CURVES:
         gap, error = both.difference(name), both.standard_error(name)

@@ -27,13 +27,13 @@ def problem(number):
     return df.Task(delta, sigma, prior), df.DiagonalNetwork(alpha, lam, 2 if rng.random() < 0.8 else 3), t_max
 
 
-def checked(numbers, tol):
-    """Whether the deviation from ten times the accuracy is within 3 se, and within tol: a share of times."""
+def checked(numbers, tol, better=10):
+    """Whether the deviation from so many times the accuracy is within 3 se, and within tol: for all times."""
     within = []
     for number in numbers:
         task, net, t_max = problem(number)
         rough = df.solve(task, net, t_max, tol=tol, seed=1)
-        exact = df.solve(task, net, t_max, tol=tol / 10, seed=2)
+        exact = df.solve(task, net, t_max, tol=tol / better, seed=2)
         t = np.geomspace(1e-3 * t_max, t_max, 25)
         unit = task.prior.second_moment + task.sigma**2
         for name in ("train_error", "test_error"):
@@ -44,7 +44,8 @@ def checked(numbers, tol):
 
 
 def test_error_bars_of_a_few_random_problems():
-    assert np.all(np.mean(checked([12, 40, 15], 1e-2), axis=(0, 2)) >= 0.95)
+    """Five times the accuracy runs the same programs; its own error adds to the deviation."""
+    assert np.all(np.mean(checked([12, 40, 15], 1e-2, 5), axis=(0, 2)) >= 0.95)
 
 
 TIMES = np.array([1.0, 2.5, 5.0, 7.5, 10.0])
@@ -68,7 +69,7 @@ def test_error_bars_of_a_training_error_that_falls_by_two_orders(name):
     """Late errors come from dropped directions and early blocks: bars without them are 4 times short."""
     trainer, exact, exact_se = KNOWN[name]
     scores = []
-    for seed in range(6):
+    for seed in range(3):
         found = df.solve(
             df.Task(0.5, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(0.5), 10.0, tol=1e-2, trainer=trainer,
             seed=seed,

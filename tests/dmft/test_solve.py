@@ -110,7 +110,7 @@ def test_lazy_limit_has_all_four_kernels_in_closed_form():
     """Relative error of the lazy forms is of order 1/α² = 1e-3; blocks short beside the relaxation."""
     task, net = sparse_task(), df.DiagonalNetwork(30.0)
     edges = np.linspace(0, 2.0, 17) / 900  # t α² up to 2, fastest rate 5.8
-    curves = df.solve(task, net, edges[-1], points=1024, grid=edges, tol=1e-3)
+    curves = df.solve(task, net, edges[-1], points=512, grid=edges, tol=1e-3, preview=True)
     exact = df.theory.lazy_curves(task, net, curves.t)
     for name in ("C_w", "C_f", "R_w", "R_f"):
         gap = np.abs(getattr(curves, name) - getattr(exact, name))
@@ -168,7 +168,7 @@ def test_training_ends_at_the_fixed_point(delta, alpha, lam, depth, t_max):
 
 def test_finite_networks_agree():
     """d = 400: within four standard errors; the bias, of order 1/d, is below them."""
-    found = df.compare(sparse_task(), df.DiagonalNetwork(0.8, 0.05, 3), 30.0, d=400, runs=8, tol=3e-3,
+    found = df.compare(sparse_task(), df.DiagonalNetwork(0.8, 0.05, 3), 30.0, d=400, runs=8, tol=1e-2,
                        t_eval=[0.5, 3.0, 30.0])  # fmt: skip
     for name in ("train_error", "test_error"):
         assert np.all(np.abs(found.difference(name)) < 4 * found.standard_error(name)), name
@@ -182,13 +182,15 @@ def test_finite_networks_agree():
 def together():
     """Four problems of one array."""
     task = df.Task(np.array([0.5, 2.0])[:, None], 0.1, df.Bernoulli(0.1))
-    return df.solve(task, df.DiagonalNetwork(np.array([0.3, 1.0])), 5.0, tol=1e-2)
+    return df.solve(task, df.DiagonalNetwork(np.array([0.3, 1.0])), 5.0, tol=1e-2, preview=True)
 
 
 def test_arrays_are_solved_together_and_keep_their_axes(together):
     assert together.test_error.shape == (2, 2, len(together.t))
     assert together.C_w.shape == (2, 2, len(together.t), len(together.t))
-    alone = df.solve(df.Task(2.0, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(0.3), 5.0, tol=1e-2)
+    alone = df.solve(
+        df.Task(2.0, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(0.3), 5.0, tol=1e-2, preview=True
+    )
     gap = together.at([1.0, 5.0]).test_error[1, 0] - alone.at([1.0, 5.0]).test_error
     assert np.max(np.abs(gap)) < 1e-2 * UNIT
     assert together[1, 0].law(5.0).w.shape == together.path_target[1, 0].shape
@@ -229,24 +231,24 @@ def test_a_shape_is_compiled_once_and_new_values_never(compiled):
     for task, net in zip(tasks, nets, strict=True):
         df.solve(task, net, 1.0, grid=grid, **options)
         assert compiled() == 1
-    df.solve(tasks[0], nets[0], 1.0, grid=np.linspace(0.0, 1.0, 2 * PAGES), **options)
+    df.solve(tasks[0], nets[0], 1.0, grid=np.linspace(0.0, 1.0, 2 * PAGES), preview=True, **options)
     df.solve(tasks[0], nets[2], 1.0, tol=2e-2)  # pilot and round
     assert compiled() == 1
 
 
 def test_sweeps_that_are_foreseen_end_where_the_others_do(monkeypatch):
     """Nearly lazy, and stiff: four times fewer sweeps, the same fixed point."""
-    swept, original = [], refine.round_of
+    swept, original = [], refine.march_along
 
     def counting(*arguments):
         found = original(*arguments)
         swept.append(np.mean([one.later[0].sweeps[:14] for one in found.replicas[0]]))
         return found
 
-    monkeypatch.setattr(refine, "round_of", counting)
+    monkeypatch.setattr(refine, "march_along", counting)
     task, net = df.Task(1.2, 0.1, df.Bernoulli(0.3)), df.DiagonalNetwork(10.0, 0.001)
     edges = np.concatenate([[0.0], np.geomspace(0.01, 20.0, 14)])
-    options = dict(tol=1e-3, points=512, throw=False)
+    options = dict(tol=1e-3, points=512, preview=True)
     fast = df.solve(task, net, 20.0, grid=edges, **options)
     monkeypatch.setattr(blocks, "foreseen", lambda before, own, found, *rest: found)
     monkeypatch.setattr(ensemble, "MANY_NODES", 10**6)  # fewer rows are written down: another program
@@ -259,7 +261,7 @@ def test_sweeps_that_are_foreseen_end_where_the_others_do(monkeypatch):
 def test_what_unfinished_sweeps_leave_is_in_the_error_bars(monkeypatch):
     """The same points, with sweeps that end a thousand times too early [eq:unfinished]."""
     edges = np.concatenate([[0.0], np.geomspace(0.1, 50.0, 14)])
-    net, options = df.DiagonalNetwork(5.0, 0.01), dict(tol=1e-3, points=512, grid=edges, throw=False)
+    net, options = df.DiagonalNetwork(5.0, 0.01), dict(tol=1e-3, points=512, grid=edges, preview=True)
     tight = df.solve(sparse_task(), net, 50.0, **options)
     monkeypatch.setattr(refine, "SETTLED_SHARE", 1000 * refine.SETTLED_SHARE)
     loose = df.solve(sparse_task(), net, 50.0, **options)
@@ -270,14 +272,14 @@ def test_what_unfinished_sweeps_leave_is_in_the_error_bars(monkeypatch):
 
 def test_blocks_that_a_pilot_has_made_too_long_are_halved(monkeypatch):
     monkeypatch.setattr(refine, "TIME_SHARE", 30.0)  # of the pilot
-    net, options = df.DiagonalNetwork(0.5), dict(tol=1e-3, points=1024)
-    rough = df.solve(sparse_task(), net, 20.0, preview=True)
+    net, options = df.DiagonalNetwork(0.5), dict(tol=2e-3, points=512)
+    rough = df.solve(sparse_task(), net, 20.0, tol=2e-3, preview=True)
     curves = df.solve(sparse_task(), net, 20.0, **options)
     assert len(curves.edges) > len(rough.edges)
     assert curves.status == "finished"
     times = [t for t in TABLE if t <= 20]
     gap = curves.at(times).test_error - np.array([TABLE[t][0] + 0.01 for t in times])
-    assert np.all(np.abs(gap) < 1e-3 * UNIT)
+    assert np.all(np.abs(gap) < 2e-3 * UNIT)
     assert "time steps" in df.solve(sparse_task(), net, 20.0, grid=rough.edges, **options).status
 
 
@@ -393,7 +395,7 @@ def test_progress_is_shown_when_asked(capsys, monkeypatch):
 def test_responses_stay_bounded_at_depth_three_with_weight_decay():
     """Where e^{μt} is large, sums over edges would cancel: the densities must not show it."""
     curves = df.solve(
-        df.Task(2.0, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(1.0, 1.0, 3), 60.0, tol=0.05, points=256
+        df.Task(2.0, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(1.0, 1.0, 3), 60.0, tol=0.05, preview=True
     )
     for kernel in (curves.R_w, curves.R_f):
         assert np.max(np.abs(kernel)) <= 1.05 * np.max(np.diag(kernel))
@@ -401,7 +403,9 @@ def test_responses_stay_bounded_at_depth_three_with_weight_decay():
 
 def test_arrays_share_a_grid_whatever_the_memory():
     net = df.DiagonalNetwork(np.array([0.1, 3.0]))
-    whole, parts = (df.solve(sparse_task(), net, 2.0, tol=0.05, memory_gb=m) for m in (2.0, 0.03))
+    whole, parts = (
+        df.solve(sparse_task(), net, 2.0, tol=0.05, memory_gb=m, preview=True) for m in (2.0, 0.03)
+    )
     assert np.array_equal(whole.test_error, parts.test_error)
 
 
@@ -414,13 +418,13 @@ def test_a_grid_for_all_is_found_in_parts_when_memory_is_short(monkeypatch):
 
     monkeypatch.setattr(refine, "march_adaptively", counting)
     net, times = df.DiagonalNetwork(np.array([0.3, 3.0])), np.array([0.5, 2.0, 5.0])
-    whole = df.solve(sparse_task(), net, 5.0, tol=0.05)
-    parts = df.solve(sparse_task(), net, 5.0, tol=0.05, memory_gb=0.01)
+    whole = df.solve(sparse_task(), net, 5.0, tol=0.05, preview=True)
+    parts = df.solve(sparse_task(), net, 5.0, tol=0.05, memory_gb=0.01, preview=True)
     assert asked == [2, 1, 1]
     gap = np.abs(whole.at(times).test_error - parts.at(times).test_error)
     assert np.all(gap < 0.05 * UNIT)
     with pytest.raises(df.SolveError, match=r"points per replica need .* GB, more than memory_gb"):
-        df.solve(sparse_task(), net, 5.0, tol=0.05, memory_gb=0.001)
+        df.solve(sparse_task(), df.DiagonalNetwork(0.3), 0.5, tol=0.05, memory_gb=0.001)
 
 
 def test_a_grid_for_several_is_nowhere_longer_than_theirs():

@@ -11,13 +11,13 @@ NETS = {"lasso": df.DiagonalNetwork(0.3, 0.05), "interpolating": df.DiagonalNetw
 
 @pytest.mark.parametrize("name", NETS)
 def test_message_passing_follows_state_evolution_to_the_fixed_point(name):
-    """Mean of 8 data sets of d = 1000 within four standard errors and 1 %; the end to 1e-6."""
+    """Mean of 8 data sets of d = 500 within four standard errors and 1 %; the end to 1e-6."""
     net = NETS[name]
     evolution = df.endpoints.state_evolution(TASK, net, 400)
     assert evolution.test_error[-1] == pytest.approx(df.fixed_point(TASK, net).test_error, rel=1e-6)
     taus = []
     for run in range(8):
-        data = df.data.training_data(TASK, d=1000, run=run)
+        data = df.data.training_data(TASK, d=500, run=run)
         taus.append(
             df.endpoints.amp(data.X, data.y, net, iterations=8, throw=False, variances=data.variance).tau[:8]
         )

@@ -44,7 +44,7 @@ RECORDS = {
     "Curves": curves,
     "FixedPoint": lambda: df.fixed_point(TASK, NET),
     "FlowCurves": lambda: df.solve(TASK, df.models.ridge_flow(0.1), 2.0, tol=0.1),
-    "Grokking": lambda: df.studies.grokking(TASK, 0.5, alphas=[3.0], tol=0.1),
+    "Grokking": lambda: df.studies.grokking(TASK, 2.0, alphas=[2.0, 3.0], tol=0.1),
     "InfiniteDataCurves": lambda: df.theory.infinite_data_curves(TASK.prior, DECAYING, [9.0]),
     "LazyCurves": lambda: df.theory.lazy_curves(TASK, NET, [0.5, 1.0]),
     "LearningPath": lambda: df.train(*data(), NET, 4.0),

@@ -197,7 +197,7 @@ def test_units_do_not_change_the_choice(chosen):
 
 def test_it_chooses_from_lists_of_weight_decay_and_depth(chosen):
     _, X, y = chosen
-    model = Regressor(alpha=[0.3], lam=[0.0, 0.2], depth=[2, 3], t_max=5.0, probes=4).fit(X[:40], y[:40])
+    model = Regressor(alpha=[0.3], lam=[0.0, 0.2], depth=[2, 3], t_max=5.0).fit(X[:40], y[:40])
     assert list(model.lams_) == [0.0, 0.2, 0.0, 0.2]
     assert list(model.depths_) == [2, 2, 3, 3]
     assert model.stop_ == 5.0

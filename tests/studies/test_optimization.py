@@ -11,16 +11,23 @@ from typer.testing import CliRunner
 import dynafield as df
 from dynafield.cli.main import app
 from dynafield.records import files
+from dynafield.studies.optimization import RANGES
 from dynafield.studies.searches import Search, Seen, searched
 
 NOISY = df.Task(0.5, 0.3, df.Bernoulli(0.1))
 NET = df.DiagonalNetwork(1.0)
 
 
-def test_the_best_alpha_is_not_the_smallest_one():
+@pytest.fixture(scope="module")
+def end():
+    """The best α in the limit of training."""
+    return df.optimize(NOISY, NET)
+
+
+def test_the_best_alpha_is_not_the_smallest_one(end):
     """δ = .5, σ = .3: the counterexample to `smaller α generalizes better`."""
-    found = df.optimize(NOISY, NET)
-    alphas = np.linspace(0.4, 0.8, 401)
+    found = end
+    alphas = found.best["alpha"] + np.linspace(-0.032, 0.031, 64)
     swept = df.fixed_point(NOISY, df.DiagonalNetwork(alphas)).test_error
     assert found.best["alpha"] == pytest.approx(alphas[np.argmin(swept)], abs=1e-3)
     assert found.value == pytest.approx(swept.min(), rel=1e-6)
@@ -67,7 +74,7 @@ def test_every_scale_is_as_good_with_more_data_than_dimensions():
 
 
 def test_tasks_over_two_axes_are_drawn_as_a_map():
-    delta, sigma = np.linspace(0.3, 0.9, 5)[:, None], np.linspace(0.0, 0.4, 6)[None]
+    delta, sigma = np.linspace(0.3, 0.9, 5)[:, None], np.linspace(0.0, 0.4, 5)[None]
     found = df.optimize(df.Task(delta, sigma, df.Bernoulli(0.1)), NET, "lam")
     ax = found.plot()
     assert (ax.get_xlabel(), ax.get_ylabel()) == (
@@ -78,7 +85,7 @@ def test_tasks_over_two_axes_are_drawn_as_a_map():
     assert np.sort(drawn[drawn != 1.0]) == pytest.approx(
         np.sort(found.best["lam"][found.boundary[..., 0] == ""])
     )
-    assert len(drawn) == 30
+    assert len(drawn) == 25
 
 
 def test_the_best_weight_decay_at_the_end():
@@ -89,35 +96,51 @@ def test_the_best_weight_decay_at_the_end():
     assert found.value <= swept.min() * (1 + 1e-8)
 
 
-def test_the_best_scale_at_a_time_and_at_its_best_stop():
+CURVES = dict(t_max=1.0, tol=5e-2)
+"""How curves are solved: a single one has error bars far below its tolerance, which bounds six replicas."""
+
+
+@pytest.fixture(scope="module")
+def swept():
+    """Curves of nine α, of other random points than those of any search."""
+    return df.solve(NOISY, df.DiagonalNetwork(np.geomspace(0.4, 1.2, 9)), **CURVES, seed=1)
+
+
+@pytest.fixture(scope="module")
+def at_time():
+    """The best α for the last time."""
+    return df.optimize(NOISY, NET, "alpha", "time", bounds={"alpha": (0.4, 1.2)}, **CURVES)
+
+
+def test_the_best_scale_at_a_time_and_at_its_best_stop(swept, at_time):
     """Against a dense sweep of curves."""
-    options = dict(t_max=2.5, bounds={"alpha": (0.3, 1.0)}, tol=2e-2)
-    at_time = df.optimize(NOISY, NET, "alpha", "time", **options)
-    alphas = np.geomspace(0.3, 1.0, 9)
-    curves = df.solve(NOISY, df.DiagonalNetwork(alphas), 2.5, tol=5e-3)
-    last, error = curves.test_error[:, -1], np.max(curves.test_error_se[:, -1])
+    alphas = np.ravel(swept.net.alpha)
+    last, error = swept.test_error[:, -1], np.max(swept.test_error_se[:, -1])
     assert abs(at_time.value - last.min()) < 3 * (at_time.value_se + error)
     allowed = alphas[last < last.min() + 4 * (at_time.value_se + error)]
     assert allowed.min() <= at_time.best["alpha"] <= allowed.max()
-    stop = df.optimize(NOISY, NET, "alpha", "best_stop", **options)
-    assert abs(stop.value - curves.test_error.min()) < 3 * (stop.value_se + error)
-    assert stop.value <= at_time.value + 2 * at_time.value_se
-    assert 0 < stop.best["t"] <= 2.5
+    assert at_time.boundary[0] == ""
+    stop = df.optimize(NOISY, NET, "alpha", "best_stop", bounds={"alpha": (0.8, 1.2)}, **CURVES)
+    within = swept.test_error[alphas > 0.79]
+    assert abs(stop.value - within.min()) < 3 * (stop.value_se + error)
+    assert stop.value <= within[:, -1].min() + 2 * error
+    assert 0 < stop.best["t"] < 1.0
     ax = stop.plot()
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("α", "test error at its best stop")
     assert ax.lines[-1].get_xydata().tolist() == [[stop.best["alpha"], stop.value]]
 
 
-def test_the_time_to_reach_an_error_and_a_function_of_the_record():
-    options = dict(t_max=1.0, bounds={"alpha": (0.4, 1.2)}, tol=2e-2)
+def test_the_time_to_reach_an_error_and_a_function_of_the_record(swept, at_time):
+    options = dict(bounds={"alpha": (0.4, 1.2)}, **CURVES)
     level = 0.178
     found = df.optimize(NOISY, NET, "alpha", "reach", error=level, **options)
-    curve = df.solve(NOISY, found.network(), 1.0, tol=5e-3)
-    reached = curve.at(found.value)
-    assert abs(reached.test_error[0] - level) < 4 * (reached.test_error_se[0] + 2e-2 * 0.19)
+    reached = df.solve(NOISY, found.network(), **CURVES, seed=1).at(found.value)
+    assert abs(reached.test_error[0] - level) < 6 * reached.test_error_se[0]  # sqrt(2) of four errors
+    t = np.linspace(0.0, 1.0, 1001)
+    first = [t[np.argmax(one <= level)] for one in swept.at(t).test_error if np.any(one <= level)]
+    assert found.value < np.min(first) + 4 * found.value_se
     own = df.optimize(NOISY, NET, "alpha", lambda curves: curves.test_error[-1], **options)
-    known = df.optimize(NOISY, NET, "alpha", "time", **options)
-    assert own.value == pytest.approx(known.value, abs=3 * known.value_se)
+    assert own.value == pytest.approx(at_time.value, abs=3 * at_time.value_se)
     assert np.isnan(own.value_se)
 
 
@@ -175,7 +198,7 @@ def test_the_best_place_is_found_beside_an_edge_where_training_blows_up(edge):
         (dict(objective="time"), "t_max must be given"),
         (dict(objective="reach", t_max=1.0), "error must be given"),
         (dict(bounds={"alpha": (2.0, 1.0)}), "increasing"),
-        (dict(objective="reach", t_max=0.5, error=1e-6, tol=5e-2), "no finite value"),
+        (dict(objective="reach", error=1e-6, bounds={"alpha": (0.4, 1.2)}, t_max=0.1, tol=5e-2), "no finite"),
     ],
 )
 def test_refusals(options, words):
@@ -183,17 +206,17 @@ def test_refusals(options, words):
         df.optimize(NOISY, NET, **options)
 
 
-def test_the_command_line():
+def test_the_command_line(end):
     ran = CliRunner().invoke(app, ["optimize", "--sigma", "0.3", "--alpha", "1", "--json"])
     assert ran.exit_code == 0, ran.output
     told = json.loads(ran.stdout)["result"]
-    assert told["place"][0] == pytest.approx(df.optimize(NOISY, NET).best["alpha"], rel=1e-6)
-    table = CliRunner().invoke(app, ["optimize", "--sigma", "0,0.3"])
-    assert "best_alpha" in table.stdout
+    assert told["place"][0] == pytest.approx(end.best["alpha"], rel=1e-6)
+    table = CliRunner().invoke(app, ["optimize", "--sigma", "0,0.3", "--over", "lam"])
+    assert "best_lam" in table.stdout
     assert "lower" in table.stdout
 
 
-def test_a_study_of_best_scales(tmp_path):
+def test_a_study_of_best_scales(end, tmp_path):
     """One row per task, beside the axes; an end of the range is told."""
     study = {
         "task": {"delta": [0.5, 2.0], "sigma": [0.0, 0.3], "prior": "bernoulli:0.1"},
@@ -201,10 +224,14 @@ def test_a_study_of_best_scales(tmp_path):
         "best_alpha": {},
     }
     data = df.sweep(df.studies.Study.make(study), tmp_path, progress=False)
-    expected = df.optimize(df.Task(np.array([[0.5], [2.0]]), np.array([0.0, 0.3]), df.Bernoulli(0.1)), NET)
-    np.testing.assert_allclose(data["best_alpha"].values.ravel(), expected.best["alpha"].ravel(), rtol=1e-9)
-    np.testing.assert_allclose(
-        data["best_alpha_test_error"].values.ravel(), expected.value.ravel(), rtol=1e-9
+    lazy = df.optimize(df.Task(2.0, np.array([0.0, 0.3]), df.Bernoulli(0.1)), NET)
+    low, _ = RANGES["alpha"]
+    assert data["best_alpha"].values.ravel() == pytest.approx(
+        [low, end.best["alpha"], *lazy.best["alpha"]], rel=1e-9
+    )
+    smallest = df.fixed_point(df.Task(0.5, 0.0, df.Bernoulli(0.1)), df.DiagonalNetwork(low)).test_error
+    assert data["best_alpha_test_error"].values.ravel() == pytest.approx(
+        [smallest, end.value, *lazy.value], rel=1e-9
     )
     assert data["best_alpha_boundary"].values.ravel().tolist() == ["lower", "", "any", "any"]
     names = {"best_alpha", "best_alpha_boundary", "best_alpha_test_error", "best_alpha_error"}

@@ -28,18 +28,18 @@ def test_networks_are_solved_and_all_three_laws_told(tmp_path):
     task = df.Task(1.0, 0.1, df.Gaussian(1.0), spectrum=df.data.Spectrum.groups([(0.2, 4.0), (0.8, 0.25)]))
     nets = LINEAR | {"network": df.DiagonalNetwork(0.5)}
     law = df.studies.scaling_law(
-        task, nets, times=[0.5, 1.0, 2.0, 4.0], sizes=[0.5, 1.0, 2.0, 4.0], tol=1e-2, progress=False
+        task, nets, times=[0.25, 0.5, 1.0, 2.0], sizes=[0.5, 1.0, 2.0, 4.0], tol=0.1, progress=False
     )
     assert law.along == ("time", "samples", "compute")
     assert law.expected() == {}
-    alone = df.solve(task.at(2.0, 0.1), df.DiagonalNetwork(0.5), 4.0, tol=1e-2).at([1.0])
-    error = 3 * np.hypot(alone.test_error_se[0], law.test_error_se[1, 2, 1])
-    assert law.test_error[1, 2, 1] == pytest.approx(alone.test_error[0], abs=error)
+    alone = df.solve(task.at(2.0, 0.1), df.DiagonalNetwork(0.5), 2.0, tol=0.1).at([1.0])
+    error = 3 * np.hypot(alone.test_error_se[0], law.test_error_se[1, 2, 2])
+    assert law.test_error[1, 2, 2] == pytest.approx(alone.test_error[0], abs=error)
     budget, excess, _ = law.curve("linear", "compute")
     every = law.test_error[0] - 0.01
     assert excess[0] == pytest.approx(every[0, 0]) and excess[-1] == pytest.approx(every[-1, -1])  # noqa: PT018
     assert np.all(excess >= every.min() - 1e-12)
-    assert budget[-1] == pytest.approx(16.0)
+    assert budget[-1] == pytest.approx(8.0)
     panels = law.plot()
     assert [ax.get_xlabel()[:8] for ax in panels] == ["training", "samples ", "compute "]
     assert "linear: " in panels[0].figure.get_suptitle().replace("\n", " ")

@@ -5,7 +5,7 @@ import pytest
 
 import dynafield as df
 
-D, SEEDS = 500, 10
+D, SEEDS = 300, 10
 
 
 def data(task, seed):
@@ -53,16 +53,13 @@ def soft_thresholding(x, y, lam, delta):
 
 CASES = [
     (df.Task(0.5, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(0.5)),
-    (df.Task(0.5, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(0.6, depth=3)),
     (df.Task(0.4, 0.3, df.Bernoulli(0.1)), df.DiagonalNetwork(0.8, depth=5)),
     (df.Task(0.5, 0.1, df.Bernoulli(0.1)), df.DiagonalNetwork(1.0, lam=0.1)),
     (df.Task(2.0, 0.3, df.Bernoulli(0.1)), df.DiagonalNetwork(1.0)),
 ]
 
 
-@pytest.mark.parametrize(
-    ("task", "net"), CASES, ids=["depth 2", "depth 3", "depth 5", "lasso", "least squares"]
-)
+@pytest.mark.parametrize(("task", "net"), CASES, ids=["depth 2", "depth 5", "lasso", "least squares"])
 def test_endpoint_of_finite_networks(task, net):
     point = df.fixed_point(task, net)
     errors, fits, zeros = [], [], []

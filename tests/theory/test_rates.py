@@ -85,13 +85,17 @@ def test_small_scale_limits():
         assert np.all(np.diff(gammas.gamma) < 0)
 
 
+def gamma(delta, sigma, alpha, depth=2):
+    return df.convergence_rate(df.Task(delta, sigma, df.Bernoulli(0.1)), NET(alpha, depth=depth)).gamma
+
+
 def test_derivatives_in_alpha(sparse):
     """The errata's numbers: partial 0.15850 (the paper's formula), total 0.16233."""
     rate = df.convergence_rate(sparse, NET(0.5))
     assert rate.dgamma_dalpha_fixed_law == pytest.approx(0.15850, abs=5e-6)
     assert rate.dgamma_dalpha == pytest.approx(0.16233, abs=5e-6)
-    grad = jax.grad(lambda a: df.convergence_rate(sparse, NET(a)).gamma)(0.5)
-    assert float(grad) == pytest.approx(rate.dgamma_dalpha, rel=1e-10)
+    by_alpha = jax.grad(gamma, (0, 1, 2))(0.5, 0.1, 0.5)[2]  # all three: a program that other tests take
+    assert float(by_alpha) == pytest.approx(rate.dgamma_dalpha, rel=1e-10)
     w, _ = df.fixed_point(sparse, NET(0.5)).sample(400_000, seed=1)
     kappa = np.sqrt(w**2 + 0.5**4)
     paper = 2 * 0.5**3 * rate.u**2 / 0.5 / (kappa * (rate.u + kappa) ** 2)
@@ -101,12 +105,9 @@ def test_derivatives_in_alpha(sparse):
 @pytest.mark.parametrize("where", [(0.5, 0.1, 0.5), (2.0, 0.1, 0.5), (0.2, 0.5, 0.02)], ids=str)
 @pytest.mark.parametrize("depth", [2, slow(3)])
 def test_gradients_agree_with_finite_differences(where, depth):
-    def gamma(delta, sigma, alpha):
-        return df.convergence_rate(df.Task(delta, sigma, df.Bernoulli(0.1)), NET(alpha, depth=depth)).gamma
-
-    for i, slope in enumerate(jax.grad(gamma, (0, 1, 2))(*where)):
+    for i, slope in enumerate(jax.grad(gamma, (0, 1, 2))(*where, depth)):
         step = 1e-4 * where[i]
-        ahead, behind = (gamma(*(np.array(where) + sign * step * np.eye(3)[i])) for sign in (1, -1))
+        ahead, behind = (gamma(*(np.array(where) + sign * step * np.eye(3)[i]), depth) for sign in (1, -1))
         assert float(slope) == pytest.approx((ahead - behind) / (2 * step), rel=1e-5, abs=1e-9)
 
 
@@ -125,9 +126,6 @@ def test_gradients_of_u_and_A(delta, name):
 
 
 def test_gradients_without_noise():
-    def gamma(delta, sigma, alpha):
-        return df.convergence_rate(df.Task(delta, sigma, df.Bernoulli(0.1)), NET(alpha)).gamma
-
     by_delta, _, by_alpha = jax.grad(gamma, (0, 1, 2))(2.0, 0.0, 0.5)
     assert float(by_delta) == pytest.approx(
         (gamma(2.0 + 1e-5, 0.0, 0.5) - gamma(2.0 - 1e-5, 0.0, 0.5)) / 2e-5, rel=1e-6
@@ -164,8 +162,8 @@ def test_rate_increases_with_alpha():
 def test_rate_is_the_smallest_nonzero_eigenvalue_of_the_linearized_flow(delta):
     """κ^½ (XᵀX/δ) κ^½ with κ drawn from the limit law: its edge is γ, up to d^(-2/3)."""
     task, net = df.Task(delta, 0.3, df.Bernoulli(0.1)), NET(0.5)
-    gamma = df.convergence_rate(task, net).gamma
-    d = 600
+    edge = df.convergence_rate(task, net).gamma
+    d = 400
     edges = []
     for seed in range(4):
         w, _ = df.fixed_point(task, net).sample(d, seed=seed)
@@ -174,8 +172,8 @@ def test_rate_is_the_smallest_nonzero_eigenvalue_of_the_linearized_flow(delta):
         singular = np.linalg.svd(x * root, compute_uv=False)
         edges.append(singular[min(d, round(delta * d)) - 1] ** 2 / delta)
     se = np.std(edges, ddof=1) / 2
-    # the edge of a finite matrix sits inside by about d^(-2/3) = 1.4 % of the spectrum's width
-    assert abs(np.mean(edges) / gamma - 1) < 4 * se / gamma + 3 * d ** (-2 / 3)
+    # the edge of a finite matrix sits inside by about d^(-2/3) = 1.8 % of the spectrum's width
+    assert abs(np.mean(edges) / edge - 1) < 4 * se / edge + 3 * d ** (-2 / 3)
 
 
 def test_decay_makes_a_law_of_rates(sparse):

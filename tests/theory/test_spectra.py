@@ -30,8 +30,8 @@ def test_one_variance_gives_marchenko_pastur_averages(delta):
     "spectrum", [GROUPS, df.data.PowerLaw(1.5, 50.0, source=0.5)], ids=["groups", "power"]
 )
 def test_lazy_curves_of_exact_matrices(spectrum):
-    """d = 1200, means over targets and label noise in closed form: the scatter of X is left, and 1/d."""
-    d, delta, sigma = 1200, 0.5, 0.3
+    """d = 700, means over targets and label noise in closed form: the scatter of X is left, and 1/d."""
+    d, delta, sigma = 700, 0.5, 0.3
     task = df.Task(delta, sigma, df.Gaussian(1.0), spectrum=spectrum)
     train, test = lazy_errors(task, df.DiagonalNetwork(1.0), T)
     rng, n = np.random.default_rng(0), round(delta * d)
@@ -62,14 +62,20 @@ def test_training_errors_of_a_linear_model_are_averages_over_its_spectral_measur
     task, delta, t = df.Task(0.6, 0.3, df.Gaussian(1.0), spectrum=GROUPS), 0.6, 1.5
     (p, q), (a, b) = GROUPS.shares, GROUPS.values
     x = np.linspace(1e-3, 25.0, 4001)
-    along, noise = np.zeros(len(x)), np.zeros(len(x))
-    for k, z in enumerate(-x):
-        whole = np.poly1d([a, z]) * np.poly1d([b, z]) * np.poly1d([1.0, -1.0])
-        whole += np.poly1d([1 / delta, 0.0]) * (p * a * np.poly1d([b, z]) + q * b * np.poly1d([a, z]))
-        kappa = max(whole.roots, key=np.imag)
-        if kappa.imag > 1e-9:
-            along[k] = abs(np.imag(sum(w * s * kappa / (z + s * kappa) for w, s in ((p, a), (q, b))))) / np.pi
-            noise[k] = abs(np.imag(kappa / z)) / np.pi
+    z, one = -x, np.ones(len(x))
+    # (aκ+z)(bκ+z)(κ-1) + κ(pa(bκ+z) + qb(aκ+z))/δ by powers of κ; its roots are those of the companion matrix
+    square, linear, constant = a * b * one, (a + b) * z, z**2
+    whole = np.stack([square, linear - square, constant - linear, -constant], axis=-1)
+    whole[:, 1] += (p + q) * a * b / delta
+    whole[:, 2] += (p * a + q * b) * z / delta
+    companion = np.zeros((len(x), 3, 3))
+    companion[:, 0] = -whole[:, 1:] / whole[:, :1]
+    companion[:, 1, 0] = companion[:, 2, 1] = 1.0
+    roots = np.linalg.eigvals(companion)
+    kappa = np.take_along_axis(roots, np.argmax(roots.imag, axis=1)[:, None], axis=1)[:, 0]
+    kappa = np.where(kappa.imag > 1e-9, kappa, 0.0)
+    along = np.abs(np.imag(sum(w * s * kappa / (z + s * kappa) for w, s in ((p, a), (q, b))))) / np.pi
+    noise = np.abs(np.imag(kappa / z)) / np.pi
     found = np.trapezoid(np.exp(-2 * x * t) * (along + 0.09 * noise), x)
     assert lazy_errors(task, df.DiagonalNetwork(1.0), np.array([t]))[0][0] == pytest.approx(found, rel=2e-3)
 
@@ -102,19 +108,21 @@ def test_groups_are_learnt_in_their_own_time():
 
 NETS = {
     "lasso": (0.6, df.DiagonalNetwork(0.3, 0.05), df.data.PowerLaw(1.2, 20.0, source=0.6)),
-    "depth 2": (0.6, df.DiagonalNetwork(0.3), df.data.PowerLaw(1.2, 20.0, source=0.6)),
-    "depth 3": (0.6, df.DiagonalNetwork(0.4, depth=3), GROUPS),
+    "depth 3": (0.6, df.DiagonalNetwork(0.4, depth=3), df.data.PowerLaw(1.2, 20.0, source=0.6)),
     "least squares": (1.8, df.DiagonalNetwork(0.5), GROUPS),
 }
 
 
 @pytest.mark.parametrize("name", NETS)
 def test_fixed_points_and_rates_are_those_of_finite_networks(name):
-    """d = 400, eight data sets; four standard errors and 1/d, and d^(-2/3) for edges of spectra."""
+    """d = 400, five data sets; four standard errors and 1/d, and d^(-2/3) for edges of spectra.
+
+    Depth 2 is compared with message passing in `tests/endpoints/test_spectra.py`.
+    """
     delta, net, spectrum = NETS[name]
     task = df.Task(delta, 0.3, df.GaussBernoulli(0.2), spectrum=spectrum)
     errors, rates, tops = [], [], []
-    for run in range(8):
+    for run in range(5):
         data = df.data.training_data(task, d=400, run=run)
         w = df.endpoints.minimizer(data.X, data.y, net).w
         errors.append(np.mean(data.variance * (w - data.w_star) ** 2) + 0.09)
@@ -123,10 +131,10 @@ def test_fixed_points_and_rates_are_those_of_finite_networks(name):
         rates.append(values[-1])
         tops.append(values[0])
     point, rate = df.fixed_point(task, net), df.convergence_rate(task, net)
-    error = np.std(errors, ddof=1) / np.sqrt(8)
+    error = np.std(errors, ddof=1) / np.sqrt(5)
     assert point.test_error == pytest.approx(np.mean(errors), abs=4 * error + 0.01 * point.test_error)
     assert rate.largest(400) == pytest.approx(
-        np.mean(tops), rel=4 * np.std(tops) / np.mean(tops) / np.sqrt(8) + 0.15
+        np.mean(tops), rel=4 * np.std(tops, ddof=1) / np.mean(tops) / np.sqrt(5) + 0.15
     )
     if net.lam == 0:
         assert rate.gamma == pytest.approx(np.mean(rates), rel=0.12)
@@ -164,10 +172,10 @@ def lasso_by_quadrature(law, prior, delta, sigma, lam, tau, theta):
     return error + sigma**2 - delta * tau**2, 1 - active / delta - lam / theta
 
 
-def check_random_law(seed):
+def check_random_law(seed, atoms=3):
     rng = np.random.default_rng(seed)
     law = df.data.PowerLaw(rng.uniform(0.8, 2.0), rng.uniform(10, 300), source=rng.uniform(0.3, 1.5))
-    prior = df.Discrete(rng.normal(size=3), rng.dirichlet(np.ones(3)))
+    prior = df.Discrete(rng.normal(size=atoms), rng.dirichlet(np.ones(atoms)))
     delta, sigma, lam = rng.uniform(0.3, 2.0), rng.uniform(0.1, 0.5), rng.uniform(0.02, 0.3)
     found = df.fixed_point(df.Task(delta, sigma, prior, spectrum=law), df.DiagonalNetwork(1.0, lam))
     left = lasso_by_quadrature(law, prior.components, delta, sigma, lam, found.tau, found.threshold)
@@ -175,8 +183,9 @@ def check_random_law(seed):
 
 
 def test_random_joint_laws_solve_the_equations_to_1e_8():
-    for seed in range(20):
-        check_random_law(seed)
+    """Two atoms, as many as other tests have: so they run the same programs."""
+    for seed in range(8):
+        check_random_law(seed, atoms=2)
 
 
 @pytest.mark.slow
@@ -218,5 +227,5 @@ def test_units():
 def test_rates_of_large_alpha_are_those_of_the_linear_model():
     for delta in (0.5, 2.0):
         task = df.Task(delta, 0.3, df.Bernoulli(0.1), spectrum=POWER)
-        rate = df.convergence_rate(task, df.DiagonalNetwork(30.0))
+        rate = df.convergence_rate(task, df.DiagonalNetwork(30.0, depth=3))
         assert rate.gamma == pytest.approx(rate.large_alpha, rel=2e-3)
