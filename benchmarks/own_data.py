@@ -178,7 +178,7 @@ def against_lasso_and_ridge(splits=3):
     return "\n".join(lines)
 
 
-def classifiers(splits=3):
+def classifiers(splits=5):
     """Logistic losses and shares of wrong labels on the same splits."""
     lines = [
         "| task | dynafield: loss, wrong | own estimate | LogisticRegressionCV: loss, wrong | seconds |",
@@ -239,7 +239,7 @@ the chosen model, from training data alone. Seconds of a fit: dynafield (the fir
 
 {against_lasso_and_ridge()}
 
-Two classes, 200 training data, means over 3 splits; seconds of both.
+Two classes, 200 training data, means over 5 splits; seconds of both.
 
 {classifiers()}
 

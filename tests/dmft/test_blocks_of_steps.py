@@ -62,9 +62,14 @@ CASES = [
     ids=["steps", "warm-up", "logistic", "2000"],
 )
 def test_blocks_are_single_steps(task, net, trainer, count):
-    """Curve by curve, within two standard errors of both and the share of the tolerance time may use."""
+    """Curve by curve: time may use a fifth of the tolerance, directions dropped otherwise half as much.
+
+    Both have the same points, so that scatter is no excuse. In 2,000 steps what is dropped differently grows:
+    there two standard errors are allowed, which contain it.
+    """
+    long = count > COUNT
     t_max = float(trainer.times(1e9 if trainer.scheduled else count * trainer.step)[-1])
-    arguments = dict(trainer=trainer, tol=1e-2, preview=True)  # the same 256 points for both
+    arguments = dict(trainer=trainer, tol=1e-2) | (dict(points=256) if long else dict(preview=True))
     blocks = df.solve(task, net, t_max, **arguments)
     single = df.solve(task, net, t_max, grid=trainer.times(t_max), **arguments)
     assert len(single.edges) == count + 1
@@ -74,7 +79,7 @@ def test_blocks_are_single_steps(task, net, trainer, count):
     for name in (f"train_{measure}", f"test_{measure}"):
         a, b = getattr(blocks.at(t), name), getattr(single.at(t), name)
         bar = np.hypot(getattr(blocks.at(t), f"{name}_se"), getattr(single.at(t), f"{name}_se"))
-        assert np.all(np.abs(a - b) < 2 * bar + 0.2 * 1e-2 * b[0])
+        assert np.all(np.abs(a - b) < 0.3 * 1e-2 * b[0] + 2 * long * bar)
 
 
 def test_heavy_ball_in_blocks_at_large_alpha():
