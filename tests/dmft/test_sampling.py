@@ -43,15 +43,21 @@ def test_leading_directions_come_first():
 
 
 def test_turned_normals_scatter_less_about_the_same_curve(monkeypatch):
-    """α = 10 with decay, where 27 directions are three that matter: less than half of the scatter."""
+    """α = 10 with decay, where 27 directions are three that matter.
+
+    Over ten seeds the scatter is 1.7 times less with 512 points, over five it is 4.2 times less with 4,096
+    (measured); of two seeds the ratio is known to a third.
+    """
     net, options = df.DiagonalNetwork(10.0, 0.1), dict(tol=1e-3, points=512, throw=False)
     monkeypatch.setattr(estimates.Parts, "whole", property(lambda parts: np.asarray(parts.scatter)))
-    turned = df.solve(TASK, net, 100.0, **options)
+    turned = [df.solve(TASK, net, 100.0, seed=seed, **options) for seed in range(2)]
     monkeypatch.setattr(refine, "rehearsed", lambda *arguments: ())
-    plain = df.solve(TASK, net, 100.0, grid=turned.edges, **options)
-    small, large = turned.test_error_se[-1], plain.test_error_se[-1]
-    assert 2 * small < large
-    assert abs(turned.test_error[-1] - plain.test_error[-1]) < 3 * large
+    plain = [df.solve(TASK, net, 100.0, grid=turned[0].edges, seed=seed, **options) for seed in range(2)]
+    small, large = (
+        np.sqrt(np.mean([one.test_error_se[-1] ** 2 for one in runs])) for runs in (turned, plain)
+    )
+    assert 1.35 * small < large
+    assert abs(turned[0].test_error[-1] - plain[0].test_error[-1]) < 3 * large
 
 
 def test_dropped_directions_are_part_of_the_error_bars(monkeypatch):
