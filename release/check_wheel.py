@@ -42,11 +42,8 @@ def look(wheel: Path) -> list[str]:
         code = name.startswith("dynafield/") and (name.endswith(".py") or name == "dynafield/py.typed")
         if not (about or code or name in DATA) or "/tests/" in name or "/test_" in name:
             wrong.append(f"{name} should not be there")
-    wrong += [
-        f"{name} is missing"
-        for name in ("dynafield/__init__.py", "dynafield/py.typed", *DATA)
-        if name not in names
-    ]
+    modules = (path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src").rglob("*.py"))
+    wrong += [f"{name} is missing" for name in (*modules, "dynafield/py.typed", *DATA) if name not in names]
     if "dynafield = dynafield.cli.main:run" not in commands:
         wrong.append("the command dynafield is missing")
     if not any(name.endswith("LICENSE") for name in names):

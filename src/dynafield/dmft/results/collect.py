@@ -6,18 +6,18 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from dynafield.dmft.results.curves import Curves
-from dynafield.dmft.results.densities import Responses, densities, step_densities
 from dynafield.dmft.differentiation.derivatives import Deriving
-from dynafield.dmft.ensemble import Replica
-from dynafield.dmft.results.flow_curves import FlowCurves
 from dynafield.dmft.discrete.langevin import TOGETHER
+from dynafield.dmft.ensemble import Replica
 from dynafield.dmft.observation import observe
 from dynafield.dmft.preparation import Equations, Order, Plan, Problem, affine_of
 from dynafield.dmft.refine import Solution
+from dynafield.dmft.results.curves import Curves
+from dynafield.dmft.results.densities import Responses, densities, step_densities
+from dynafield.dmft.results.flow_curves import FlowCurves
 from dynafield.dmft.results.responses import jacobians
-from dynafield.dmft.rules import STAGES, StepTime
 from dynafield.dmft.results.solved import Deferred
+from dynafield.dmft.rules import STAGES, StepTime
 from dynafield.numerics.collocation import radau
 from dynafield.problem.coordinates import Deep, DeepLayers
 from dynafield.problem.jumps import jump_of_training
