@@ -45,6 +45,20 @@ def test_root_where_newton_alone_runs_away():
     assert abs(float(x)) < 1e-14
 
 
+def test_steps_made_of_rounding_errors_end_the_search():
+    """Found: where noise kept the last steps from shrinking, the bracket was halved, away from the root."""
+    calls = []
+
+    def coarse(x, _):
+        calls.append(x)
+        return np.exp(np.round(x, 13)) - 2.0, np.exp(x), None
+
+    x, _, found = bracketed_newton(coarse, np.array(-10.0), np.array(4.0), np.array(1.0))
+    assert found
+    assert x == pytest.approx(np.log(2.0), abs=1e-13)  # what the function knows of x
+    assert len(calls) < 9  # eleven else
+
+
 def test_a_function_without_numbers_is_not_found():
     nan = jnp.array(jnp.nan)
     _, _, found = bracketed_newton(

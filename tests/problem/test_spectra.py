@@ -107,6 +107,7 @@ REFUSED = {
     r"cutoff \*\* exponent": lambda: df.data.PowerLaw(5.0, 1e6),
     "source": lambda: df.data.PowerLaw(1.5, 10.0, source=0.0),
     "exponent must be one number": lambda: df.data.PowerLaw([1.0, 2.0]),
+    "source must have a value": lambda: jax.jit(lambda b: df.data.PowerLaw(1.5, 9.0, source=b).source)(1.0),
     "spectrum must be a Spectrum": lambda: df.Task(0.5, 0.1, df.Bernoulli(0.1), spectrum="power:1.5"),
     "prior must be None": lambda: df.Task(0.5, 0.1, df.Bernoulli(0.1), spectrum=df.data.Spectrum.groups(OWN)),
     "prior must be a Prior": lambda: df.Task(0.5, 0.1, spectrum=df.data.PowerLaw(1.5)),

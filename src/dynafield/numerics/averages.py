@@ -39,8 +39,11 @@ class Nodes(NamedTuple):
     weight: Float[Array, "*c node"]
 
 
-def invert(curve: Curve, pace: Callable, strength, target):
-    """s with `y(s) + strength * pace(s) = target`, element by element, by oddness on s ≥ 0."""
+def invert(curve: Curve, pace: Callable, strength, target, core=None):
+    """s with `y(s) + strength * pace(s) = target`, element by element, by oddness on s ≥ 0.
+
+    `core` is the scale at which a pace bends: asinh(s/core) ≤ target/strength bounds s there, far below y.
+    """
     lib = library(target)
     size = lib.abs(target)
 
@@ -50,6 +53,10 @@ def invert(curve: Curve, pace: Callable, strength, target):
         return total, curve.slope(s) + strength * slope, None
 
     top = curve.bound(size)
+    if core is not None:
+        wide = strength > 0
+        near = core * lib.sinh(size / lib.where(wide, strength, 1.0))
+        top = lib.minimum(top, lib.where(wide, near, lib.inf))
     s, _, _ = bracketed_newton(excess, -lib.ones_like(top), top + 1.0, top)
     return lib.sign(target) * s
 
@@ -80,7 +87,7 @@ def adapted_nodes(
     step = ((high - low) / (count - 1))[..., None]
     x = low[..., None] + step * jnp.arange(count)
     mean, std = mean[..., None], std[..., None]
-    s = invert(curve, pace, std, mean + std * x)
+    s = invert(curve, pace, std, mean + std * x, core)
     value, slope = pace(s)
     normal = x - value
     rate = 1.0 / (1.0 + std * slope / curve.slope(s))  # dG/dx

@@ -14,6 +14,8 @@ from dynafield.numerics.library import library
 __all__ = ["ORDERS", "bracketed_newton", "followed", "newton_correction", "of_order"]
 
 EPS = 2.0**-52
+NOISE = 256
+"""Newton steps of so many times the tolerance that do not shrink are made of rounding errors."""
 ORDERS = 2
 """Derivatives that a root which is followed has."""
 
@@ -47,13 +49,14 @@ def bracketed_newton(
         lo = lib.where(value < 0, x, lo)
         hi = lib.where(value > 0, x, hi)
         newton = x - value / slope
-        good = (newton >= lo) & (newton <= hi) & (lib.abs(newton - x) < 0.5 * last)
-        new = lib.where(good, newton, 0.5 * (lo + hi))
+        small, step = tol * (1.0 + lib.abs(x)), lib.abs(newton - x)
+        inside, shrinks = (newton >= lo) & (newton <= hi), step < 0.5 * last
+        rounded = inside & ~shrinks & (step < NOISE * small) & (last < NOISE * small)
+        new = lib.where((inside & shrinks) | rounded, newton, 0.5 * (lo + hi))
         new = lib.where((value == 0) | done, x, new)
         moved = lib.abs(new - x)
-        small = tol * (1.0 + lib.abs(x))
         lost = lib.isnan(value) & ~done  # stops too, as NaN, which the flag reports
-        done = done | (moved <= small) | (hi - lo <= small) | lost
+        done = done | (moved <= small) | (hi - lo <= small) | rounded | lost
         return new + lib.where(lost, lib.nan, 0.0), lo, hi, moved, carry, done, count + 1
 
     start = lib.clip(start, lo, hi)

@@ -17,7 +17,8 @@ from jaxtyping import Float
 
 from dynafield.deprecation import old_calls
 from dynafield.errors import InputError
-from dynafield.problem.checks import flag_or_none, integer, real, real_matrix, real_vector, shown
+from dynafield.numerics.rules import crowded, legendre
+from dynafield.problem.checks import concrete, flag_or_none, integer, real, real_matrix, real_vector, shown
 from dynafield.problem.priors import (
     Components,
     Empirical,
@@ -137,6 +138,23 @@ class Spectrum(eqx.Module):
         JointLaw
             Strata.
         """
+
+    def joint_at_edge(self, prior: Components, fineness: int) -> JointLaw:
+        """The same for averages that the smallest variances decide, as rates for δ > 1 are.
+
+        Parameters
+        ----------
+        prior : Components
+            The prior of the task as a mixture of m components.
+        fineness : int
+            Number of strata that stand for a continuous distribution of s.
+
+        Returns
+        -------
+        JointLaw
+            Strata; those of `joint` unless a spectrum knows better ones.
+        """
+        return self.joint(prior, fineness)
 
     @abc.abstractmethod
     def draw(
@@ -356,12 +374,18 @@ class PowerLaw(Spectrum):
         if source is not None:
             self.source = real("source", source, lambda b: b > 0, "one number > 0")
         for name in ("exponent", "cutoff", "mean", "source"):
-            if np.ndim(getattr(self, name)):
-                raise InputError(f"{name} must be one number, got shape {np.shape(getattr(self, name))}")
+            value = getattr(self, name)
+            if np.ndim(value):
+                raise InputError(f"{name} must be one number, got shape {np.shape(value)}")
+            if value is not None and concrete(value) is None:
+                raise InputError(
+                    f"{name} must have a value: a spectrum is made outside jax.jit and jax.vmap, which may "
+                    "take it as an argument; jax.grad and jax.jvp work"
+                )
         with np.errstate(over="ignore"):
             base: Any = self.cutoff if isinstance(self.cutoff, jax.Array) else np.float64(self.cutoff)
             ratio = np.asarray(jax.lax.stop_gradient(base**self.exponent))
-        if not isinstance(ratio, Tracer) and ratio > WIDEST:
+        if ratio > WIDEST:
             raise InputError(f"cutoff ** exponent must be at most {WIDEST:g}, got {ratio:g}")
 
     def __repr__(self) -> str:
@@ -387,11 +411,25 @@ class PowerLaw(Spectrum):
         tuple of four arrays (fineness,)
             Ranks, probabilities, variances and sizes of targets.
         """
-        lib = self.library
-        x, weight = np.polynomial.legendre.leggauss(fineness)
-        k = lib.exp(0.5 * (1 + x) * lib.log(self.cutoff))
-        weight = weight * k / (weight * k).sum()
+        x, weight = legendre(fineness)
+        k, weight = self.weighted(0.5 * (1 + x), weight)
         return k, weight, *self.at_ranks(k, weight, k)
+
+    def weighted(self, place: Any, weight: Any) -> tuple[Any, Any]:
+        """Ranks and probabilities of a rule in log k, from 0 at k = 1 to 1 at the last rank.
+
+        Parameters
+        ----------
+        place, weight : array (m,)
+            Nodes and weights.
+
+        Returns
+        -------
+        array (m,), array (m,)
+            Ranks, and probabilities whose sum is one.
+        """
+        k = self.library.exp(place * self.library.log(self.cutoff))
+        return k, weight * k / (weight * k).sum()
 
     @property
     def library(self) -> Any:
@@ -424,10 +462,34 @@ class PowerLaw(Spectrum):
 
     def joint(self, prior: Components, fineness: int) -> JointLaw:
         """Each component of the prior at all nodes of the rule."""
-        (_, weight, variance, size), lib = self.rule(fineness), self.library
-        kept = prior.weight > 0
+        _, weight, variance, size = self.rule(fineness)
+        return self.strata(prior, weight, variance, size)
+
+    def joint_at_edge(self, prior: Components, fineness: int) -> JointLaw:
+        """The same with ranks that crowd at the last one, where variances are smallest [eq:edge_rule]."""
+        away, weight = crowded(fineness)
+        k, weight = self.weighted(1 - away, weight)
+        known, probability, *_ = self.rule(FINENESS[2])
+        return self.strata(prior, weight, *self.at_ranks(known, probability, k))
+
+    def strata(self, prior: Components, weight: Any, variance: Any, size: Any) -> JointLaw:
+        """Each component of the prior at all nodes.
+
+        Parameters
+        ----------
+        prior : Components
+            The prior of the task as a mixture.
+        weight, variance, size : array (m,)
+            Probability, variance and size of targets of each node.
+
+        Returns
+        -------
+        JointLaw
+            Strata.
+        """
+        lib, kept = self.library, prior.weight > 0
         p, m, s = (part[kept][:, None] for part in prior)
-        rows = (p * weight, m * size, s * size, lib.broadcast_to(variance, (len(p), fineness)))
+        rows = (p * weight, m * size, s * size, lib.broadcast_to(variance, (len(p), len(weight))))
         return JointLaw(*(lib.reshape(row, (-1,)) for row in rows))
 
     def draw(

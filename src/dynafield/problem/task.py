@@ -71,13 +71,15 @@ class Task(eqx.Module):
         """The joint distribution of variances and targets."""
         return self.law_at(FINENESS[1])
 
-    def law_at(self, fineness: int) -> JointLaw:
+    def law_at(self, fineness: int, edge: bool = False) -> JointLaw:
         """The joint distribution of variances and targets, at a given resolution.
 
         Parameters
         ----------
         fineness : int
             Number of strata that stand for a continuous spectrum; without effect on other spectra.
+        edge : bool, default False
+            Whether they crowd at the smallest variance.
 
         Returns
         -------
@@ -86,13 +88,9 @@ class Task(eqx.Module):
         """
         if self.spectrum is None:
             return isotropic(self.prior.components)
-        spectrum = self.spectrum
-        return called(
-            f"joint of the spectrum {type(spectrum).__name__}",
-            spectrum.joint,
-            self.prior.components,
-            fineness,
-        )
+        spectrum, name = self.spectrum, "joint_at_edge" if edge else "joint"
+        words = f"{name} of the spectrum {type(spectrum).__name__}"
+        return called(words, getattr(spectrum, name), self.prior.components, fineness)
 
     @property
     def signal(self) -> float:

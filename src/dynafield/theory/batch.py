@@ -34,14 +34,15 @@ class Batch(NamedTuple):
         spectrum = self.task.spectrum
         return FINENESS if spectrum is not None and spectrum.continuous else FINENESS[:1]
 
-    def law(self, fineness: int | None = None) -> JointLaw:
-        """Strata of variances and targets; those without weight are dropped."""
-        return self.task.law_at(self.fineness[0] if fineness is None else fineness).present
+    def law(self, fineness: int | None = None, edge: bool = False) -> JointLaw:
+        """Strata of variances and targets, at will crowded at the smallest one; those without weight are
+        dropped."""
+        return self.task.law_at(self.fineness[0] if fineness is None else fineness, edge).present
 
-    def mixture(self, fineness: int | None = None) -> JointLaw:
+    def mixture(self, fineness: int, edge: bool = False) -> JointLaw:
         """Strata of variances and targets as JAX arrays; with a few numbers of them, compiled code is used
         again."""
-        return JointLaw(*map(jnp.asarray, self.law(fineness).padded))
+        return JointLaw(*map(jnp.asarray, self.law(fineness, edge).padded))
 
     @property
     def lowest(self) -> Any:

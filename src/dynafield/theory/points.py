@@ -40,10 +40,11 @@ CASES = ("regularized", "ridgeless", "interpolating")
 
 
 class Rule(NamedTuple):
-    """Nodes per stratum, and strata per component of a continuous spectrum."""
+    """Nodes per stratum; strata per component of a continuous spectrum; whether these crowd at its edge."""
 
     nodes: int
     fineness: int
+    edge: bool = False
 
 
 def ladder(batch: Batch, counts: tuple[int, ...]) -> tuple[Rule, ...]:
@@ -63,11 +64,12 @@ def ladder(batch: Batch, counts: tuple[int, ...]) -> tuple[Rule, ...]:
     return first + tuple(map(Rule, counts[1:], levels[-len(counts) + 1 :] if len(counts) > 1 else ()))
 
 
-def laws(batch: Batch, fineness: int) -> Laws:
-    """Strata of this fineness, with fewer ones where they stand for a continuous spectrum."""
+def laws(batch: Batch, rule: Rule) -> Laws:
+    """Strata of a rule, with fewer ones where they stand for a continuous spectrum."""
+    mixture = batch.mixture(rule.fineness, rule.edge)
     if len(batch.fineness) == 1:
-        return Laws(batch.mixture(fineness), None, None)
-    return Laws(batch.mixture(fineness), batch.mixture(2 * fineness // 3), batch.lowest)
+        return Laws(mixture, None, None)
+    return Laws(mixture, batch.mixture(2 * rule.fineness // 3, rule.edge), batch.lowest)
 
 
 def cells(batch: Batch, rule: Rule) -> int:
@@ -126,7 +128,7 @@ def solve_regularized(batch: Batch, p: Parameters) -> Point:
     silence = Point(zero, p.lam, zero, zero, zero == 0, zero, zero, zero)
 
     def at(rule: Rule, p: Parameters) -> Point:
-        return over_problems(regularized_points, p, laws(batch, rule.fineness), cells(batch, rule))
+        return over_problems(regularized_points, p, laws(batch, rule), cells(batch, rule))
 
     return with_silence(
         partial(refine, at, ladder(batch, (64,)), is_fine),
@@ -145,7 +147,7 @@ def solve_interpolating(batch: Batch, p: Parameters) -> Point:
     )
 
     def at(rule: Rule, p: Parameters) -> Point:
-        shared, static = laws(batch, rule.fineness), (batch.depth, rule.nodes)
+        shared, static = laws(batch, rule), (batch.depth, rule.nodes)
         return over_problems(interpolating_points, p, shared, cells(batch, rule), *static)
 
     return with_silence(

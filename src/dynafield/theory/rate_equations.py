@@ -37,6 +37,10 @@ r"""log((1-ε)/ε) at which u counts as pinched to -ess inf κ: the error made i
 FAR = 12.0
 """Standard deviations at which w = 0 must be seen; farther off, u is pinched."""
 
+SHORT = 1.2
+"""Power of an error of strata at the edge, instead of 3/2: few of them lie where it arises, and it is small
+before it falls."""
+
 ROUNDING = 1e-15
 """What rounding leaves of a sum of weights."""
 
@@ -100,10 +104,10 @@ def drift_at_fixed_law(mirror: MirrorMap, slopes: Slopes, rate: Rate) -> Float[A
     return jax.nn.sigmoid(lead) * jax.nn.sigmoid(-lead) * drift
 
 
-def missed(gap: Float[Array, "*r"]) -> Float[Array, ""]:
+def missed(gap: Float[Array, "*r"], power: float = 1.5) -> Float[Array, ""]:
     """The error of strata by what two thirds of them leave of the equations: it falls exponentially with
     their number, so that the error of all is this to the power 3/2."""
-    return jnp.max(jnp.abs(stop_gradient(gap))) ** 1.5
+    return jnp.max(jnp.abs(stop_gradient(gap))) ** power
 
 
 def below(
@@ -219,11 +223,17 @@ def above(
     slopes = law(x)
     free = x < PINCHED - 1  # beyond, B does not fix u
     pull, hit = terms(x, slopes)
-    error = quadrature_error(slopes.weight, [pull, hit ** (2.0 * free)])
+    slope = closure(x, None)[1]
+    # γ is stationary in u, so that it sees errors of A; an error of B moves u, by little where ε is small
+    to_u = jax.nn.sigmoid(-x) / slope
+    of_pull, of_hit = (quadrature_error(slopes.weight, [part]) for part in (pull, hit ** (2.0 * free)))
+    error = jnp.maximum(of_pull, jnp.where(free, to_u * of_hit, 0.0))
     if fewer is not None:
-        gap = jnp.where(free, rise(fewer(x), delta, x)[0], 0.0)
-        error = jnp.maximum(error, missed(gap))
-    moving = followed(lambda x: rise(slopes, delta, x)[0], x, closure(x, None)[1], orders)
+        less = fewer(x)
+        mean, other = (jnp.sum(law.weight * terms(x, law)[0]) for law in (slopes, less))
+        gaps = (other - mean) / ((delta - 1) - mean), jnp.where(free, to_u * rise(less, delta, x)[0], 0.0)
+        error = jnp.maximum(error, missed(jnp.stack(gaps), SHORT))
+    moving = followed(lambda x: rise(slopes, delta, x)[0], x, slope, orders)
     x = jnp.where(free, moving, x)
     mean = jnp.sum(slopes.weight * terms(x, slopes)[0])
     u, a = -jnp.exp(slopes.log_scale) * jax.nn.sigmoid(x), 1 + mean
