@@ -46,6 +46,7 @@ class Mutation(NamedTuple):
 LAZY = "tests/dmft/test_solve.py::test_lazy_limit_has_all_four_kernels_in_closed_form"
 FIRST_STEP = "tests/dmft/test_steps.py::test_first_step_in_closed_form"
 EVOLUTION = "tests/endpoints/test_message_passing.py::test_state_evolution_ends_at_the_fixed_point"
+EDGE = "tests/theory/test_spectra.py::test_rates_at_the_edge_of_a_spectrum_by_other_quadrature"
 DESCENT = "tests/simulation/test_simulate.py::test_gradient_descent_takes_the_steps_of_the_paper"
 
 MUTATIONS = (
@@ -82,6 +83,11 @@ MUTATIONS = (
         "theory/silverstein.py", "(1 - both * loop / delta)", "(1 + both * loop / delta)",
         "tests/theory/test_spectra.py::test_one_variance_gives_marchenko_pastur_averages",
     ),
+    Mutation(
+        "theory/rate_equations.py", "gamma = -u * ((delta - 1) - mean) / delta",
+        "gamma = -u * ((delta - 1) - mean) * delta", EDGE,
+    ),
+    Mutation("numerics/rules.py", "* np.exp(t - np.exp(t))", "* np.exp(t)", EDGE),
     Mutation(
         "theory/local_response.py", "step = (u * (1 - a / self.delta) - p)",
         "step = (u * (1 - a * self.delta) - p)",

@@ -37,7 +37,7 @@ r"""log((1-ε)/ε) at which u counts as pinched to -ess inf κ: the error made i
 FAR = 12.0
 """Standard deviations at which w = 0 must be seen; farther off, u is pinched."""
 
-SHORT = 1.2
+EDGE_POWER = 1.2
 """Power of an error of strata at the edge, instead of 3/2: few of them lie where it arises, and it is small
 before it falls."""
 
@@ -232,7 +232,7 @@ def above(
         less = fewer(x)
         mean, other = (jnp.sum(law.weight * terms(x, law)[0]) for law in (slopes, less))
         gaps = (other - mean) / ((delta - 1) - mean), jnp.where(free, to_u * rise(less, delta, x)[0], 0.0)
-        error = jnp.maximum(error, missed(jnp.stack(gaps), SHORT))
+        error = jnp.maximum(error, missed(jnp.stack(gaps), EDGE_POWER))
     moving = followed(lambda x: rise(slopes, delta, x)[0], x, slope, orders)
     x = jnp.where(free, moving, x)
     mean = jnp.sum(slopes.weight * terms(x, slopes)[0])
