@@ -13,7 +13,7 @@ NEAR, FAR = -34.0, 3.7
 
 @lru_cache(maxsize=64)
 def legendre(count: int) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
-    """Gauss–Legendre nodes and weights on [-1, 1], computed once: a thousand nodes take a second."""
+    """Gauss–Legendre nodes and weights on [-1, 1], computed once for each count."""
     rule = np.polynomial.legendre.leggauss(count)
     for part in rule:
         part.flags.writeable = False
